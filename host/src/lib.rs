@@ -1,1 +1,10 @@
-//! Placeholder.
+//! Glovebox: a sandboxed MCP server.
+//!
+//! Everything that builds, reads or rewrites what comes from the web is a WebAssembly component without
+//! imports. This crate is its host: it owns the network, the key, the disk and the clients, and takes
+//! typed values from the component.
+//!
+//! The direction of knowledge: [`cli`] knows everything below it; nothing below knows `cli`.
+
+pub mod cli;
+pub mod exit;
