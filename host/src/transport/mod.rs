@@ -1,0 +1,3 @@
+//! How clients reach the server. Nothing here knows a tool.
+
+pub mod stdio;
