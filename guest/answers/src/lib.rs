@@ -1,1 +1,42 @@
-//! Placeholder.
+//! The Brave Answers API without its network: what to send, how to read the reply, how to show it.
+//!
+//! No I/O and no clock. Nothing here panics on any input, and time is linear in the bytes.
+
+mod blocking;
+mod citations;
+mod collect;
+mod embedded;
+mod envelope;
+mod event;
+mod failure;
+mod fence;
+mod json;
+mod limits;
+mod links;
+mod ordered;
+mod outcome;
+mod parser;
+mod question;
+mod render;
+mod request;
+mod research;
+mod sse;
+mod tags;
+mod template;
+mod url;
+mod usage;
+mod warnings;
+
+pub use event::{
+    Analyzing, Batch, Citation, Cost, Entity, Event, EventKind, Header, Mode, Progress,
+    StreamError, StreamErrorKind, Thinking, Usage, Warning,
+};
+pub use failure::{Failure, FailureKind, failure};
+pub use limits::{
+    DEFAULT_LINE_BYTES, DEFAULT_STREAM_BYTES, DEFAULT_TAG_BYTES, DEFAULT_TEXT_BYTES, Limits,
+};
+pub use outcome::{Finished, Outcome, OutcomeError, Source};
+pub use parser::{Parser, infer_mode, parse_all};
+pub use question::{HttpRequest, InvalidField, Location, Question};
+pub use render::{Format, render};
+pub use request::build;

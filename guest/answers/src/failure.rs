@@ -1,0 +1,227 @@
+//! What an unsuccessful HTTP reply means.
+
+use crate::event::Header;
+use crate::json::Json;
+
+/// Why the upstream refused or failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The account has no plan for this (400 OPTION_NOT_IN_PLAN).
+    NoPlan,
+    /// The spend cap is reached (402).
+    SpendCap,
+    /// Not allowed (403).
+    NotAllowed,
+    /// Unknown subscription or API version (404).
+    NotFound,
+    /// The key is wrong (422 SUBSCRIPTION_TOKEN_INVALID, or 401).
+    BadKey,
+    /// No key was sent (422 VALIDATION on the key's header).
+    NoKey,
+    /// The request is malformed or its options exclude each other (422, other 400).
+    InvalidRequest,
+    /// Too many requests a second (429 RATE_LIMITED): try again after a second.
+    RateLimited,
+    /// The month's quota is used up (429 QUOTA_LIMITED).
+    Quota,
+    /// The upstream failed (5xx).
+    ServerError,
+    /// A redirect, which is never followed (3xx).
+    Redirect,
+    /// Any other status.
+    Unexpected,
+}
+
+/// An unsuccessful reply, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The kind.
+    pub kind: FailureKind,
+    /// The HTTP status.
+    pub status: u16,
+    /// The upstream's own code, such as `RATE_LIMITED`.
+    pub code: Option<String>,
+    /// One sentence: what happened and what to do. Never HTML.
+    pub message: String,
+    /// What the upstream said, at most 500 code points, never HTML.
+    pub detail: Option<String>,
+    /// The fields the upstream named.
+    pub fields: Vec<String>,
+    /// Whether trying again can help (and cannot have been billed, as far as the status tells).
+    pub retryable: bool,
+    /// Seconds to wait first, where the reply said so.
+    pub retry_after_seconds: Option<f64>,
+    /// The upstream's id of the failure, for its support.
+    pub id: Option<String>,
+}
+
+/// Longest detail in code points: enough for every documented message, short enough to show.
+const DETAIL_CHARS: usize = 500;
+
+/// Most bytes of a body that are read; error bodies have some hundred.
+const MAX_BODY: usize = 64 * 1024;
+
+/// Most fields that are named.
+const MAX_FIELDS: usize = 32;
+
+/// What an error body says.
+#[derive(Default)]
+struct Said {
+    code: Option<String>,
+    detail: Option<String>,
+    fields: Vec<String>,
+    id: Option<String>,
+}
+
+/// What an unsuccessful HTTP reply means.
+pub fn failure(status: u16, headers: &[Header], body: &[u8]) -> Failure {
+    let said = read(body.get(..MAX_BODY).unwrap_or(body));
+    let kind = classify(status, &said);
+    Failure {
+        kind,
+        status,
+        message: message(kind, status),
+        retryable: matches!(kind, FailureKind::RateLimited | FailureKind::ServerError),
+        retry_after_seconds: retry_after(headers, kind),
+        code: said.code,
+        detail: said.detail,
+        fields: said.fields,
+        id: said.id,
+    }
+}
+
+fn classify(status: u16, said: &Said) -> FailureKind {
+    let code = said.code.as_deref().unwrap_or_default();
+    match (status, code) {
+        (300..=399, _) => FailureKind::Redirect,
+        (500..=599, _) => FailureKind::ServerError,
+        (_, "OPTION_NOT_IN_PLAN") => FailureKind::NoPlan,
+        (402, _) | (_, "USAGE_LIMIT_EXCEEDED") => FailureKind::SpendCap,
+        (_, "SUBSCRIPTION_TOKEN_INVALID") | (401, _) => FailureKind::BadKey,
+        (429, "QUOTA_LIMITED") => FailureKind::Quota,
+        (429, _) => FailureKind::RateLimited,
+        (403, _) => FailureKind::NotAllowed,
+        (404, _) => FailureKind::NotFound,
+        (422, _) if said.fields.iter().any(|field| is_key_header(field)) => FailureKind::NoKey,
+        (400 | 422, _) => FailureKind::InvalidRequest,
+        _ => FailureKind::Unexpected,
+    }
+}
+
+/// Whether a field is the header that carries the key.
+fn is_key_header(field: &str) -> bool {
+    let last = field.rsplit('.').next().unwrap_or_default();
+    last.eq_ignore_ascii_case("x-subscription-token")
+}
+
+fn message(kind: FailureKind, status: u16) -> String {
+    let text = match kind {
+        FailureKind::NoPlan => {
+            "The account has no Answers plan; subscribe to it in the API dashboard, or use a key of that plan"
+        }
+        FailureKind::SpendCap => {
+            "The account's spend cap is reached; raise it in the API dashboard or wait for the next month"
+        }
+        FailureKind::NotAllowed => {
+            "The key may not use this; check its plan and restrictions in the API dashboard"
+        }
+        FailureKind::NotFound => {
+            "The upstream knows no such subscription or API version; check the key's plan, and send no Api-Version header"
+        }
+        FailureKind::BadKey => "The API key is wrong or revoked; check it in the API dashboard",
+        FailureKind::NoKey => "No API key was sent; set one",
+        FailureKind::InvalidRequest => {
+            "The upstream refused the request as invalid; see the detail"
+        }
+        FailureKind::RateLimited => "Too many requests a second; try again after a second or more",
+        FailureKind::Quota => {
+            "The month's quota is used up; raise it in the API dashboard or wait for the next month"
+        }
+        FailureKind::ServerError => "The upstream failed; try again later",
+        FailureKind::Redirect => {
+            "The upstream answered with a redirect, which is never followed; check the upstream's address"
+        }
+        FailureKind::Unexpected => "The upstream answered with an unexpected status",
+    };
+    [text, " (HTTP ", &status.to_string(), ")."].concat()
+}
+
+/// `Retry-After` in seconds; for a rate limit also the first, per-second part of `X-RateLimit-Reset`.
+fn retry_after(headers: &[Header], kind: FailureKind) -> Option<f64> {
+    let seconds = |name: &str| {
+        let header = headers
+            .iter()
+            .find(|header| header.name.eq_ignore_ascii_case(name))?;
+        let first = header.value.split(',').next()?.trim();
+        let seconds: f64 = first.parse().ok()?;
+        (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+    };
+    seconds("retry-after").or_else(|| {
+        (kind == FailureKind::RateLimited)
+            .then(|| seconds("x-ratelimit-reset"))
+            .flatten()
+    })
+}
+
+fn read(body: &[u8]) -> Said {
+    let text = String::from_utf8_lossy(body);
+    match Json::parse(&text) {
+        Some(json) => read_json(&json),
+        None => Said {
+            detail: plain(&text),
+            ..Said::default()
+        },
+    }
+}
+
+fn read_json(json: &Json) -> Said {
+    let error = json.get("error").filter(|error| **error != Json::Null);
+    let listed = json.get("errors").and_then(|errors| errors.items().first());
+    let error = error.or(listed).unwrap_or(json);
+    let text = |name| error.text_of(name).filter(|text: &&str| !text.is_empty());
+    let detail = ["detail", "message", "code"].into_iter().find_map(text);
+    Said {
+        code: text("code").map(str::to_owned),
+        detail: detail.or_else(|| error.text()).and_then(plain),
+        fields: fields(error),
+        id: text("id").map(str::to_owned),
+    }
+}
+
+/// The `loc` of each part of `meta.errors`, or of a `detail` list.
+fn fields(error: &Json) -> Vec<String> {
+    let of_meta = error.get("meta").and_then(|meta| meta.get("errors"));
+    let list = of_meta.or_else(|| error.get("detail"));
+    let parts = list.map(Json::items).unwrap_or_default().iter();
+    parts
+        .filter_map(|part| part.get("loc"))
+        .map(|loc| match loc {
+            Json::Array(path) => path.iter().filter_map(step).collect::<Vec<_>>().join("."),
+            other => other.text().unwrap_or_default().to_owned(),
+        })
+        .filter(|field| !field.is_empty())
+        .take(MAX_FIELDS)
+        .collect()
+}
+
+fn step(step: &Json) -> Option<String> {
+    match step {
+        Json::Text(text) => Some(text.clone()),
+        Json::Number(digits) => Some(digits.clone()),
+        _ => None,
+    }
+}
+
+/// Text fit to show: no HTML, no control characters, not too long.
+fn plain(text: &str) -> Option<String> {
+    let text = text.trim();
+    if text.is_empty() || text.starts_with('<') {
+        return None;
+    }
+    let shown = text.chars().take(DETAIL_CHARS);
+    Some(
+        shown
+            .map(|char| if char.is_control() { ' ' } else { char })
+            .collect(),
+    )
+}

@@ -1,0 +1,131 @@
+//! The inside of JSON strings: where they end and what they say.
+
+use memchr::{memchr, memchr2};
+use std::borrow::Cow;
+
+/// Index of the quote that ends the string whose inside starts at `start`; `None` where it has no end
+/// or holds an escape that JSON does not have.
+pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start;
+    loop {
+        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&b'"') {
+            return Some(at);
+        }
+        at = escape_end(bytes, at)?;
+    }
+}
+
+/// The index after the escape that starts at `at`.
+pub(crate) fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at + 1)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 2),
+        b'u' => {
+            let digits = bytes.get(at + 2..at + 6)?;
+            digits.iter().all(u8::is_ascii_hexdigit).then_some(at + 6)
+        }
+        _ => None,
+    }
+}
+
+/// What the inside of a string says. The caller has found its end, so escapes are whole; one that is
+/// not (the end of a cut stream) ends the text.
+pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
+    if memchr(b'\\', raw.as_bytes()).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut text = String::with_capacity(raw.len());
+    unescape_into(raw, &mut text);
+    Cow::Owned(text)
+}
+
+/// As [`unescape`], appended to a buffer.
+pub(crate) fn unescape_into(raw: &str, text: &mut String) {
+    let mut rest = raw;
+    while let Some(found) = memchr(b'\\', rest.as_bytes()) {
+        let (plain, escaped) = rest.split_at(found);
+        text.push_str(plain);
+        let Some((char, used)) = unescape_one(escaped.as_bytes()) else {
+            return;
+        };
+        text.push(char);
+        rest = escaped.get(used..).unwrap_or_default();
+    }
+    text.push_str(rest);
+}
+
+/// The character that an escape at the start of `bytes` stands for, and its length.
+fn unescape_one(bytes: &[u8]) -> Option<(char, usize)> {
+    let char = match bytes.get(1)? {
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return unicode(bytes),
+        &other => char::from(other),
+    };
+    Some((char, 2))
+}
+
+/// `\uXXXX`, or a pair of them; a surrogate without its other half is U+FFFD.
+fn unicode(bytes: &[u8]) -> Option<(char, usize)> {
+    let first = unit(bytes, 0)?;
+    if let Some(char) = char::from_u32(first) {
+        return Some((char, 6));
+    }
+    let second = unit(bytes, 6).filter(|unit| (0xDC00..0xE000).contains(unit));
+    match second {
+        Some(second) if first < 0xDC00 => {
+            let code = 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+            Some((char::from_u32(code)?, 12))
+        }
+        _ => Some((char::REPLACEMENT_CHARACTER, 6)),
+    }
+}
+
+/// The four digits of `\uXXXX` at an offset.
+fn unit(bytes: &[u8], at: usize) -> Option<u32> {
+    let escape = bytes.get(at..at + 6)?;
+    let digits = escape.strip_prefix(b"\\u")?;
+    let mut unit = 0;
+    for &digit in digits {
+        unit = unit * 16 + char::from(digit).to_digit(16)?;
+    }
+    Some(unit)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_read() {
+        assert_eq!(unescape(r#"a\n\t\"\\\/\b\f\rz"#), "a\n\t\"\\/\u{8}\u{c}\rz");
+        assert_eq!(unescape(r"\u00e9\ud83d\ude00"), "é😀");
+        assert_eq!(unescape("plain"), "plain");
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced() {
+        assert_eq!(unescape(r"\ud83dx"), "\u{fffd}x");
+        assert_eq!(unescape(r"\ude00\ud83d"), "\u{fffd}\u{fffd}");
+        assert_eq!(unescape(r"\ud83d\u0041"), "\u{fffd}A");
+        assert_eq!(unescape(r"\ud83d\ud83d\ude00"), "\u{fffd}😀");
+    }
+
+    #[test]
+    fn a_cut_escape_ends_the_text() {
+        assert_eq!(unescape(r"ab\"), "ab");
+        assert_eq!(unescape(r"ab\u12"), "ab");
+    }
+
+    #[test]
+    fn string_ends() {
+        assert_eq!(string_end(br#"ab\"c" "#, 0), Some(5));
+        assert_eq!(string_end(br#"ab\\" "#, 0), Some(4));
+        assert_eq!(string_end(br"ab", 0), None);
+        assert_eq!(string_end(br#"a\x""#, 0), None);
+    }
+}

@@ -1,0 +1,409 @@
+//! A JSON value that is built, for tag payloads and the rare parts of an envelope.
+
+use super::scanner::is_space;
+use super::text::{escape_end, unescape};
+use crate::limits::MAX_DEPTH;
+use memchr::memchr2;
+
+/// A JSON value. Numbers keep their text, so no digit is lost before somebody asks for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Json {
+    /// `null`, `NaN` and the infinities.
+    Null,
+    /// `true` and `false`.
+    Bool(bool),
+    /// A number as it was written.
+    Number(String),
+    /// A string.
+    Text(String),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object in its order; of members of one name the last counts.
+    Object(Vec<(String, Json)>),
+}
+
+/// How a text was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Read {
+    /// It is one value.
+    Whole(Json),
+    /// It is the beginning of one value; what came of it.
+    Cut(Json),
+    /// It is not JSON.
+    Bad,
+}
+
+impl Json {
+    /// One whole value, or nothing.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match Self::read(text) {
+            Read::Whole(value) => Some(value),
+            Read::Cut(_) | Read::Bad => None,
+        }
+    }
+
+    /// As much of a value as there is.
+    pub(crate) fn read(text: &str) -> Read {
+        let mut reader = Reader {
+            text,
+            at: 0,
+            cut: false,
+        };
+        reader.space();
+        let Some(value) = reader.value(0) else {
+            return Read::Bad;
+        };
+        if reader.cut {
+            return Read::Cut(value);
+        }
+        reader.space();
+        if reader.at == text.len() {
+            Read::Whole(value)
+        } else {
+            Read::Bad
+        }
+    }
+
+    /// A member of an object; the last of that name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
+        match self {
+            Json::Object(members) => members
+                .iter()
+                .rev()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The text of a string.
+    pub(crate) fn text(&self) -> Option<&str> {
+        match self {
+            Json::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text of a member that is a string.
+    pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
+        self.get(name)?.text()
+    }
+
+    /// The items of an array; none for anything else.
+    pub(crate) fn items(&self) -> &[Json] {
+        match self {
+            Json::Array(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The strings of an array; other items are left out.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.items().iter().filter_map(Json::text)
+    }
+
+    /// A finite number, also where it is written as a string.
+    pub(crate) fn float(&self) -> Option<f64> {
+        let number: f64 = self.digits()?.parse().ok()?;
+        number.is_finite().then_some(number)
+    }
+
+    /// A whole number from 0, also where it is written as a string or as `4.0`.
+    pub(crate) fn count(&self) -> Option<u64> {
+        if let Ok(count) = self.digits()?.parse() {
+            return Some(count);
+        }
+        /// 2^53, up to which a float holds every whole number.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let float = self.float()?;
+        (float.trunc() == float && (0.0..=EXACT).contains(&float)).then_some(float as u64)
+    }
+
+    /// As [`Json::count`], where it fits.
+    pub(crate) fn small(&self) -> Option<u32> {
+        self.count()?.try_into().ok()
+    }
+
+    fn digits(&self) -> Option<&str> {
+        match self {
+            Json::Number(digits) => Some(digits),
+            Json::Text(text) => number_text(text.trim()),
+            _ => None,
+        }
+    }
+}
+
+/// A string that is a JSON number; Rust alone would also take `inf` and `+1`.
+fn number_text(text: &str) -> Option<&str> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        cut: false,
+    };
+    matches!(reader.number()?, Json::Number(_) if reader.at == text.len()).then_some(text)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    /// The text ended inside the value.
+    cut: bool,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_some_and(is_space) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes a byte if it is next; at the end of the text the value is cut.
+    fn eat(&mut self, byte: u8) -> bool {
+        self.space();
+        let next = self.peek();
+        self.cut |= next.is_none();
+        let found = next == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn value(&mut self, depth: u32) -> Option<Json> {
+        self.space();
+        match self.peek() {
+            None => {
+                self.cut = true;
+                Some(Json::Null)
+            }
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => None,
+            Some(b'{') => self.object(depth + 1),
+            Some(b'[') => self.array(depth + 1),
+            Some(b'"') => self.string().map(Json::Text),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(_) => self.word(),
+        }
+    }
+
+    fn object(&mut self, depth: u32) -> Option<Json> {
+        self.at += 1;
+        let mut members = Vec::new();
+        if self.eat(b'}') {
+            return Some(Json::Object(members));
+        }
+        while !self.cut {
+            self.space();
+            match self.peek() {
+                Some(b'"') => {}
+                None => {
+                    self.cut = true;
+                    break;
+                }
+                Some(_) => return None,
+            }
+            let key = self.string()?;
+            if !self.cut && !self.eat(b':') && !self.cut {
+                return None;
+            }
+            if self.cut {
+                break;
+            }
+            let value = self.value(depth)?;
+            members.push((key, value));
+            if self.cut || self.eat(b'}') {
+                break;
+            }
+            if !self.cut && !self.eat(b',') {
+                return None;
+            }
+        }
+        Some(Json::Object(members))
+    }
+
+    fn array(&mut self, depth: u32) -> Option<Json> {
+        self.at += 1;
+        let mut items = Vec::new();
+        if self.eat(b']') {
+            return Some(Json::Array(items));
+        }
+        while !self.cut {
+            let value = self.value(depth)?;
+            items.push(value);
+            if self.cut || self.eat(b']') {
+                break;
+            }
+            if !self.cut && !self.eat(b',') {
+                return None;
+            }
+        }
+        Some(Json::Array(items))
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let start = self.at + 1;
+        let bytes = self.text.as_bytes();
+        let mut at = start;
+        loop {
+            match memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+                None => break at = bytes.len(),
+                Some(found) => at += found,
+            }
+            if bytes.get(at) == Some(&b'"') {
+                break;
+            }
+            match escape_end(bytes, at) {
+                Some(end) => at = end,
+                // Not an escape: cut if the text ends within it, else no JSON.
+                None if bytes.len() < at + 6 && cut_escape(bytes, at) => break at = bytes.len(),
+                None => return None,
+            }
+        }
+        self.cut |= at == bytes.len();
+        self.at = (at + 1).min(bytes.len());
+        Some(unescape(self.text.get(start..at)?).into_owned())
+    }
+
+    fn number(&mut self) -> Option<Json> {
+        let start = self.at;
+        self.at += usize::from(self.peek() == Some(b'-'));
+        if self.peek() == Some(b'I') {
+            return self.word();
+        }
+        let zero = self.peek() == Some(b'0');
+        let whole = self.digits();
+        let mut ok = whole > 0 && !(zero && whole > 1);
+        if ok && self.peek() == Some(b'.') {
+            self.at += 1;
+            ok = self.digits() > 0;
+        }
+        if ok && matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+            ok = self.digits() > 0;
+        }
+        self.cut |= self.peek().is_none();
+        if !ok {
+            return self.cut.then_some(Json::Null);
+        }
+        Some(Json::Number(self.text.get(start..self.at)?.to_owned()))
+    }
+
+    fn digits(&mut self) -> usize {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        self.at - start
+    }
+
+    fn word(&mut self) -> Option<Json> {
+        const WORDS: [(&str, Json); 5] = [
+            ("null", Json::Null),
+            ("true", Json::Bool(true)),
+            ("false", Json::Bool(false)),
+            ("NaN", Json::Null),
+            ("Infinity", Json::Null),
+        ];
+        for (word, value) in WORDS {
+            if self.rest().starts_with(word) {
+                self.at += word.len();
+                return Some(value);
+            }
+            if word.starts_with(self.rest()) {
+                self.at = self.text.len();
+                self.cut = true;
+                return Some(Json::Null);
+            }
+        }
+        None
+    }
+}
+
+/// Whether the bytes from a backslash to the end are the beginning of an escape.
+fn cut_escape(bytes: &[u8], at: usize) -> bool {
+    match bytes.get(at + 1) {
+        None => true,
+        Some(b'u') => bytes
+            .get(at + 2..)
+            .unwrap_or_default()
+            .iter()
+            .all(u8::is_ascii_hexdigit),
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn whole(text: &str) -> Json {
+        Json::parse(text).unwrap_or_else(|| panic!("not whole: {text}"))
+    }
+
+    #[test]
+    fn values_are_read() {
+        let value =
+            whole(r#" {"a": [1, "b\u00e9", true, null, NaN, -Infinity], "c": {}, "a": 2} "#);
+        assert_eq!(value.get("a"), Some(&Json::Number("2".into())));
+        assert_eq!(value.get("c"), Some(&Json::Object(vec![])));
+        assert_eq!(whole("[\"x\ny\"]").texts().next(), Some("x\ny"));
+        assert_eq!(whole("[-Infinity]").items(), [Json::Null]);
+    }
+
+    #[test]
+    fn what_is_no_json_is_refused() {
+        for text in [
+            "[1,]",
+            "{\"a\"}",
+            "[01]",
+            "{a:1}",
+            "[1] x",
+            "nope",
+            "[\"\\q\"]",
+            "[1 2]",
+            "[1.e1]",
+            "{\"a\":1,}",
+        ] {
+            assert_eq!(Json::read(text), Read::Bad, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_is_kept() {
+        let text = r#"{"id": "x", "answer": "It was 18\u00e9\n and"#;
+        for end in 1..text.len() {
+            assert!(matches!(Json::read(&text[..end]), Read::Cut(_)), "{end}");
+        }
+        let Read::Cut(value) = Json::read(text) else {
+            panic!("not cut");
+        };
+        assert_eq!(value.text_of("answer"), Some("It was 18é\n and"));
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(whole("[\"8625\"]").items()[0].count(), Some(8625));
+        assert_eq!(whole("[4.0]").items()[0].count(), Some(4));
+        assert_eq!(whole("[4.5]").items()[0].count(), None);
+        assert_eq!(whole("[-1]").items()[0].count(), None);
+        assert_eq!(whole("[\"inf\"]").items()[0].float(), None);
+        assert_eq!(whole("[\" 0.5 \"]").items()[0].float(), Some(0.5));
+        assert_eq!(
+            whole("[0.043125000000000004]").items()[0].float(),
+            Some(0.043125000000000004)
+        );
+    }
+
+    #[test]
+    fn deep_nesting_is_refused() {
+        let deep = "[".repeat(100_000);
+        assert_eq!(Json::read(&deep), Read::Bad);
+    }
+}

@@ -1,0 +1,310 @@
+//! The links of a Markdown text, in order: inline links, autolinks and bare URLs, outside of code; no
+//! images. Linear: every byte of a URL is consumed once, whatever comes of it.
+
+use crate::fence::after;
+use crate::url::{is_web, scheme_length};
+use memchr::memchr;
+
+/// Longest run of backticks that can open a code span; a longer one is text.
+const MAX_TICKS: usize = 32;
+
+/// Most brackets that can be open around a link; of more, the outermost are taken as text.
+const MAX_BRACKETS: usize = 64;
+
+/// The URLs that a text links to, in order, with repetitions.
+pub(crate) fn links(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut open = None;
+    // The paragraph being collected: code spans and links do not reach beyond it.
+    let mut paragraph = 0..0;
+    let mut start = 0;
+    while start < text.len() {
+        let rest = text.as_bytes().get(start..).unwrap_or_default();
+        let end = start + memchr(b'\n', rest).map_or(rest.len(), |found| found + 1);
+        let line = text.as_bytes().get(start..end).unwrap_or_default();
+        let now = after(open, line);
+        let prose = open.is_none() && now.is_none() && !line.trim_ascii().is_empty();
+        if prose && paragraph.is_empty() {
+            paragraph = start..end;
+        } else if prose {
+            paragraph.end = end;
+        } else {
+            scan_paragraph(text.get(paragraph.clone()).unwrap_or_default(), &mut found);
+            paragraph = end..end;
+        }
+        open = now;
+        start = end;
+    }
+    scan_paragraph(text.get(paragraph).unwrap_or_default(), &mut found);
+    found
+}
+
+/// An open bracket.
+struct Bracket {
+    image: bool,
+    /// How many links there were before it.
+    links: usize,
+}
+
+/// How a URL ends.
+enum UrlEnd {
+    /// At a closing parenthesis that it did not open.
+    Parenthesis(usize),
+    /// At anything else.
+    Other(usize),
+}
+
+fn scan_paragraph<'a>(text: &'a str, found: &mut Vec<&'a str>) {
+    let bytes = text.as_bytes();
+    let last_ticks = last_tick_runs(bytes);
+    let mut brackets: Vec<Bracket> = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let rest = bytes.get(at..).unwrap_or_default();
+        match byte {
+            b'\\' => at += 2,
+            b'`' => at = code_span(bytes, at, &last_ticks),
+            b'[' => {
+                if brackets.len() == MAX_BRACKETS {
+                    brackets.remove(0);
+                }
+                brackets.push(Bracket {
+                    image: at > 0 && bytes.get(at - 1) == Some(&b'!'),
+                    links: found.len(),
+                });
+                at += 1;
+            }
+            b']' => at = close_bracket(text, at + 1, brackets.pop(), found),
+            b'<' => at = autolink(text, at, found),
+            b'h' | b'H' if scheme_length(rest).is_some() && starts_word(bytes, at) => {
+                at = bare_url(text, at, found);
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// After a closing bracket: a link's destination, if there is one.
+fn close_bracket<'a>(
+    text: &'a str,
+    at: usize,
+    bracket: Option<Bracket>,
+    found: &mut Vec<&'a str>,
+) -> usize {
+    let bytes = text.as_bytes();
+    let (Some(bracket), Some(b'(')) = (bracket, bytes.get(at)) else {
+        return at;
+    };
+    let spaces = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        from + rest
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace())
+            .count()
+    };
+    let start = spaces(at + 1);
+    let angle = bytes.get(start) == Some(&b'<');
+    let start = start + usize::from(angle);
+    let rest = bytes.get(start..).unwrap_or_default();
+    let web = scheme_length(rest).is_some();
+    if !web && !bracket.image {
+        return at + 1;
+    }
+    let end = match url_end(bytes, start, false) {
+        UrlEnd::Parenthesis(end) if !angle => end,
+        UrlEnd::Other(end) if angle == (bytes.get(end) == Some(&b'>')) => {
+            let title = spaces(end + usize::from(angle));
+            match bytes.get(title) {
+                Some(b'"' | b'\'' | b'(' | b')') => end,
+                _ => return unlinked(text, start, end, web && !bracket.image, found),
+            }
+        }
+        UrlEnd::Parenthesis(end) | UrlEnd::Other(end) => {
+            return unlinked(text, start, end, web && !bracket.image, found);
+        }
+    };
+    // What the link's text holds is not linked by itself; an image's text is no link at all.
+    let within = found.len().min(bracket.links);
+    let inner = found.split_off(within);
+    let url = text.get(start..end).unwrap_or_default();
+    if bracket.image {
+        // An image inside of a link text: what came before it stays.
+        drop(inner);
+    } else if is_web(url) {
+        found.push(url);
+    }
+    end
+}
+
+/// What looked like a destination and is none: a bare URL.
+fn unlinked<'a>(
+    text: &'a str,
+    start: usize,
+    end: usize,
+    web: bool,
+    found: &mut Vec<&'a str>,
+) -> usize {
+    if web {
+        push_trimmed(text, start, end, found);
+    }
+    end.max(start)
+}
+
+fn autolink<'a>(text: &'a str, at: usize, found: &mut Vec<&'a str>) -> usize {
+    let bytes = text.as_bytes();
+    let start = at + 1;
+    if scheme_length(bytes.get(start..).unwrap_or_default()).is_none() {
+        return start;
+    }
+    let rest = bytes.get(start..).unwrap_or_default();
+    let length = rest
+        .iter()
+        .position(|&byte| byte <= b' ' || byte == b'<' || byte == b'>')
+        .unwrap_or(rest.len());
+    let end = start + length;
+    if bytes.get(end) == Some(&b'>') {
+        found.extend(text.get(start..end).filter(|url| is_web(url)));
+    } else {
+        push_trimmed(text, start, end, found);
+    }
+    end
+}
+
+fn bare_url<'a>(text: &'a str, at: usize, found: &mut Vec<&'a str>) -> usize {
+    let (UrlEnd::Parenthesis(end) | UrlEnd::Other(end)) = url_end(text.as_bytes(), at, true);
+    push_trimmed(text, at, end, found);
+    end
+}
+
+/// Without the punctuation of the sentence and the emphasis around it.
+fn push_trimmed<'a>(text: &'a str, start: usize, end: usize, found: &mut Vec<&'a str>) {
+    let url = text.get(start..end).unwrap_or_default();
+    let url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '\'']);
+    if is_web(url) {
+        found.push(url);
+    }
+}
+
+/// Where the URL that begins at `at` ends. A bare one ends at what can only be Markdown around it too.
+fn url_end(bytes: &[u8], at: usize, bare: bool) -> UrlEnd {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let (mut round, mut square) = (0u32, 0u32);
+    for (index, &byte) in rest.iter().enumerate() {
+        match byte {
+            0..=b' ' | 127 | b'<' | b'>' => return UrlEnd::Other(at + index),
+            b'"' | b'`' | b'|' if bare => return UrlEnd::Other(at + index),
+            b'(' => round += 1,
+            b')' if round == 0 => return UrlEnd::Parenthesis(at + index),
+            b')' => round -= 1,
+            b'[' if bare => square += 1,
+            b']' if bare && square == 0 => return UrlEnd::Other(at + index),
+            b']' if bare => square -= 1,
+            _ => {}
+        }
+    }
+    UrlEnd::Other(bytes.len())
+}
+
+/// Whether a word begins here: `xhttp://` is none.
+fn starts_word(bytes: &[u8], at: usize) -> bool {
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+    !before.is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// Where the last run of backticks of each length begins.
+fn last_tick_runs(bytes: &[u8]) -> [usize; MAX_TICKS + 1] {
+    let mut last = [0; MAX_TICKS + 1];
+    let mut at = 0;
+    while let Some(found) = memchr(b'`', bytes.get(at..).unwrap_or_default()) {
+        at += found;
+        let length = ticks(bytes, at);
+        if let Some(slot) = last.get_mut(length) {
+            *slot = at;
+        }
+        at += length;
+    }
+    last
+}
+
+fn ticks(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.iter().take_while(|&&byte| byte == b'`').count()
+}
+
+/// The end of the code span that begins at `at`, or of its backticks if there is none.
+fn code_span(bytes: &[u8], at: usize, last: &[usize; MAX_TICKS + 1]) -> usize {
+    let length = ticks(bytes, at);
+    let start = at + length;
+    if last.get(length).is_none_or(|&last| last <= at) {
+        return start;
+    }
+    let mut end = start;
+    while let Some(found) = memchr(b'`', bytes.get(end..).unwrap_or_default()) {
+        let run = ticks(bytes, end + found);
+        end += found + run;
+        if run == length {
+            return end;
+        }
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inline_auto_and_bare() {
+        assert_eq!(
+            links(
+                "[a](https://a.example/x \"t\") <https://b.example> and https://c.example/d. [d](<https://d.example/e>)"
+            ),
+            [
+                "https://a.example/x",
+                "https://b.example",
+                "https://c.example/d",
+                "https://d.example/e"
+            ]
+        );
+        assert_eq!(
+            links("(https://a.example/b_(c))."),
+            ["https://a.example/b_(c)"]
+        );
+        assert_eq!(
+            links("[x](https://a.example/b_(c)) y"),
+            ["https://a.example/b_(c)"]
+        );
+        assert_eq!(
+            links("**https://a.example**, |https://b.example|"),
+            ["https://a.example", "https://b.example"]
+        );
+        assert_eq!(
+            links("[1]: https://a.example/ref \"x\""),
+            ["https://a.example/ref"]
+        );
+    }
+
+    #[test]
+    fn not_in_code_and_no_images() {
+        assert!(links("`https://a.example`").is_empty());
+        assert!(links("``a ` https://a.example``").is_empty());
+        assert!(links("```\nhttps://a.example\n```\n").is_empty());
+        assert_eq!(links("`a\n\nhttps://a.example `"), ["https://a.example"]);
+        assert!(links("![x](https://a.example/i.png)").is_empty());
+        assert_eq!(
+            links("[![x](https://a.example/i.png)](https://b.example)"),
+            ["https://b.example"]
+        );
+        assert!(links("[x](javascript:alert(1)) ftp://x [y](/z)").is_empty());
+    }
+
+    #[test]
+    fn a_link_text_is_not_linked_again() {
+        assert_eq!(
+            links("[https://a.example](https://a.example/long)"),
+            ["https://a.example/long"]
+        );
+        assert_eq!(links("[https://a.example] x"), ["https://a.example"]);
+        assert_eq!(links("[a](https://a.example no end"), ["https://a.example"]);
+    }
+}

@@ -1,0 +1,325 @@
+//! Reads one reply, streamed or blocking, in chunks of any size.
+
+use crate::blocking;
+use crate::collect::{Collector, Ending};
+use crate::envelope::{Envelope, text_at};
+use crate::event::{Batch, Header, Mode, StreamErrorKind, Usage};
+use crate::json::Json;
+use crate::json::text::unescape_into;
+use crate::limits::Limits;
+use crate::outcome::{Finished, Outcome};
+use crate::sse::{Framer, TooLong};
+use crate::tags::Recogniser;
+use crate::template::Template;
+use crate::usage;
+use crate::warnings as code;
+use std::ops::Range;
+
+/// What the reply turned out to be.
+#[derive(Debug)]
+enum Shape {
+    /// Nothing but white space so far.
+    Unknown,
+    /// Server-sent events.
+    Events,
+    /// One JSON text, collected until the end.
+    Blocking(Vec<u8>),
+}
+
+/// A parser for one reply.
+#[derive(Debug)]
+pub struct Parser {
+    reader: Reader,
+    framer: Framer,
+    shape: Shape,
+    template: Template,
+    limits: Limits,
+    /// Bytes pushed.
+    total: u64,
+    /// Whether anything but white space came.
+    any: bool,
+}
+
+/// What reads contents, whatever carried them.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pub collector: Collector,
+    pub tags: Recogniser,
+    pub ending: Ending,
+    /// Usage as the headers have it.
+    headers: Option<Usage>,
+    /// Token counts of the completion.
+    pub completion: Option<Usage>,
+    /// Whether any chunk was understood.
+    recognised: bool,
+    /// For contents with escapes.
+    scratch: String,
+}
+
+impl Parser {
+    /// A parser for one reply.
+    pub fn new(mode: Mode, limits: Limits) -> Self {
+        Self {
+            reader: Reader {
+                collector: Collector::new(mode, limits.text()),
+                tags: Recogniser::new(mode == Mode::Research, limits.tag()),
+                ending: Ending::default(),
+                headers: None,
+                completion: None,
+                recognised: false,
+                scratch: String::new(),
+            },
+            framer: Framer::new(limits.line()),
+            shape: Shape::Unknown,
+            template: Template::default(),
+            limits,
+            total: 0,
+            any: false,
+        }
+    }
+
+    /// The reply's headers, before the first `push`. `X-Request-*` fill `usage` where the body has none.
+    pub fn head(&mut self, headers: &[Header]) {
+        self.reader.headers = usage::from_headers(headers);
+    }
+
+    /// The next bytes. An error is part of the batch, after its events, and stays.
+    pub fn push(&mut self, chunk: &[u8]) -> Batch {
+        let room = self.limits.stream().saturating_sub(self.total);
+        let within = usize::try_from(room).map_or(chunk.len(), |room| room.min(chunk.len()));
+        self.total += within as u64;
+        self.read(chunk.get(..within).unwrap_or_default());
+        if within < chunk.len() {
+            let message = "The reply is longer than the limit allows".to_owned();
+            let collector = &mut self.reader.collector;
+            collector.fail(StreamErrorKind::StreamLimit, message, self.total);
+        }
+        self.reader.batch()
+    }
+
+    /// The events that only the end brings (held-back text, an unclosed answer), then the outcome.
+    pub fn finish(mut self) -> Finished {
+        if self.reader.collector.error.is_none() {
+            self.end();
+        }
+        self.reader.finish()
+    }
+
+    fn read(&mut self, mut chunk: &[u8]) {
+        if matches!(self.shape, Shape::Unknown) {
+            chunk = self.sniff(chunk);
+        }
+        match &mut self.shape {
+            Shape::Blocking(body) => {
+                if body.len() + chunk.len() > self.limits.line() {
+                    let room = self.limits.line() - body.len();
+                    let at = self.total - (chunk.len() - room) as u64;
+                    self.reader.too_long(TooLong(at));
+                } else {
+                    body.extend_from_slice(chunk);
+                }
+            }
+            Shape::Unknown | Shape::Events => self.events(chunk),
+        }
+    }
+
+    /// Looks for the first byte that is neither white space nor part of a byte order mark: a `{` begins a
+    /// blocking reply. White space is left to the framer; it means nothing in either.
+    fn sniff<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
+        let blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF);
+        let Some(first) = chunk.iter().position(|byte| !blank(byte)) else {
+            return chunk;
+        };
+        self.any = true;
+        if chunk.get(first) == Some(&b'{') {
+            self.shape = Shape::Blocking(Vec::new());
+            return chunk.get(first..).unwrap_or_default();
+        }
+        self.shape = Shape::Events;
+        chunk
+    }
+
+    fn events(&mut self, mut chunk: &[u8]) {
+        while !chunk.is_empty() && self.reader.collector.error.is_none() {
+            if self.framer.at_event()
+                && let Some(found) = self.template.read(chunk, self.limits.line())
+            {
+                let (event, rest) = chunk.split_at(found.length);
+                self.framer.skip(found.length);
+                self.reader.collector.at = self.framer.offset();
+                if !self.reader.ending.done {
+                    let content = event.get(found.content).unwrap_or_default();
+                    self.reader.content(content, found.escaped);
+                }
+                chunk = rest;
+                continue;
+            }
+            match self.framer.next(chunk) {
+                Ok((used, frame)) => {
+                    chunk = chunk.get(used..).unwrap_or_default();
+                    if let Some(frame) = frame {
+                        self.reader.collector.at = frame.at;
+                        if let Some(envelope) = self.reader.event(frame.data) {
+                            self.template.learn(frame.data, &envelope);
+                        }
+                    }
+                }
+                Err(too_long) => self.reader.too_long(too_long),
+            }
+        }
+    }
+
+    /// The end of the bytes.
+    fn end(&mut self) {
+        self.reader.collector.at = self.total;
+        if let Shape::Blocking(body) = &self.shape {
+            return blocking::read(&mut self.reader, body, self.total);
+        }
+        match self.framer.finish() {
+            Ok(Some(frame)) => drop(self.reader.event(frame.data)),
+            Ok(None) => {}
+            Err(too_long) => self.reader.too_long(too_long),
+        }
+        let recognised = self.reader.recognised || self.framer.recognised;
+        if self.any && !recognised {
+            self.reader.not_a_reply(self.total);
+        }
+    }
+}
+
+impl Reader {
+    fn batch(&mut self) -> Batch {
+        Batch {
+            events: std::mem::take(&mut self.collector.events),
+            error: self.collector.error.clone(),
+        }
+    }
+
+    fn too_long(&mut self, too_long: TooLong) {
+        let message = "A line of the reply is longer than the limit allows".to_owned();
+        self.collector
+            .fail(StreamErrorKind::LineLimit, message, too_long.0);
+    }
+
+    pub(crate) fn not_a_reply(&mut self, at: u64) {
+        let message = "The reply is neither an event stream nor a completion".to_owned();
+        self.collector.fail(StreamErrorKind::NotAReply, message, at);
+    }
+
+    /// One event's data; its envelope if it was a chunk.
+    fn event(&mut self, data: &[u8]) -> Option<Envelope> {
+        if data.is_empty() || self.ending.done {
+            return None;
+        }
+        if data.trim_ascii() == b"[DONE]" {
+            self.recognised = true;
+            self.ending.done = true;
+            return None;
+        }
+        let Some(envelope) = Envelope::read(data) else {
+            let text = String::from_utf8_lossy(data);
+            self.collector.warn(code::BAD_EVENT, &text);
+            return None;
+        };
+        self.recognised = true;
+        self.chunk(data, &envelope);
+        Some(envelope)
+    }
+
+    fn chunk(&mut self, data: &[u8], envelope: &Envelope) {
+        let json = |range: &Range<usize>| {
+            let text = String::from_utf8_lossy(data.get(range.clone()).unwrap_or_default());
+            Json::parse(&text)
+        };
+        if let Some(error) = &envelope.error {
+            let message = blocking::error_message(json(error).as_ref());
+            let at = self.collector.at;
+            return self
+                .collector
+                .fail(StreamErrorKind::UpstreamError, message, at);
+        }
+        if let Some(model) = &envelope.model {
+            self.ending.model = Some(text_at(data, model));
+        }
+        if let Some(content) = &envelope.content {
+            let content = data.get(content.clone()).unwrap_or_default();
+            self.content(content, memchr::memchr(b'\\', content).is_some());
+        }
+        if let Some(reason) = &envelope.finish_reason {
+            self.ending.finish_reason = Some(text_at(data, reason));
+        }
+        if let Some(usage) = envelope.usage.as_ref().and_then(json) {
+            self.completion = usage::from_completion(&usage);
+        }
+    }
+
+    /// The inside of a content string.
+    fn content(&mut self, raw: &[u8], escaped: bool) {
+        let lossy;
+        let raw = match std::str::from_utf8(raw) {
+            Ok(raw) => raw,
+            Err(_) => {
+                lossy = String::from_utf8_lossy(raw).into_owned();
+                &lossy
+            }
+        };
+        if !escaped {
+            return self.tags.feed(raw, &mut self.collector);
+        }
+        self.scratch.clear();
+        unescape_into(raw, &mut self.scratch);
+        self.tags.feed(&self.scratch, &mut self.collector);
+    }
+
+    fn finish(mut self) -> Finished {
+        let holding = self.tags.is_holding();
+        let ended = self.ending.done
+            || self.ending.finish_reason.is_some()
+            || (self.collector.usage_is_last && !holding);
+        let whole = ended && !self.ending.is_truncated() && self.collector.error.is_none();
+        if whole {
+            self.tags.finish_bare_answer(&mut self.collector);
+        }
+        let mut salvaged = false;
+        if let Some(open) = self.tags.open_answer()
+            && !self.collector.has_answer()
+        {
+            salvaged = true;
+            self.collector.salvage(open);
+            self.tags.drop_held();
+        } else if whole {
+            self.tags.finish_as_text(&mut self.collector);
+        } else if self.tags.is_holding() {
+            let tag = self.tags.drop_held();
+            let name = tag.map_or("a possible tag", |tag| tag.name());
+            self.collector.warn(code::UNCLOSED_TAG, name);
+        }
+        self.collector
+            .complete_usage(self.headers.as_ref(), self.completion.as_ref());
+        let last = self.batch();
+        Finished {
+            last,
+            outcome: self.collector.finish(ended, salvaged, self.ending),
+        }
+    }
+}
+
+/// One reply that is all there, with the default limits.
+pub fn parse_all(mode: Mode, headers: &[Header], bytes: &[u8]) -> Outcome {
+    let mut parser = Parser::new(mode, Limits::default());
+    parser.head(headers);
+    parser.push(bytes);
+    parser.finish().outcome
+}
+
+/// Which mode a captured stream was made in, by its tags; an answer where none tells.
+pub fn infer_mode(bytes: &[u8]) -> Mode {
+    let mut parser = Parser::new(Mode::Research, Limits::default());
+    parser.push(bytes);
+    let seen = parser.reader.collector.seen;
+    if seen.research && !seen.answer {
+        Mode::Research
+    } else {
+        Mode::Answer
+    }
+}

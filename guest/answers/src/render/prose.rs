@@ -1,0 +1,170 @@
+//! The outcome for a person: answer, sources, blindspots, queries, cost, and what is missing.
+
+use crate::event::Usage;
+use crate::outcome::Outcome;
+use std::fmt::Write as _;
+
+/// How the parts of a page are marked.
+pub(super) struct Style {
+    heading: (&'static str, &'static str),
+    /// Before and after a URL.
+    url: (&'static str, &'static str),
+    /// Before and after a remark.
+    remark: (&'static str, &'static str),
+    /// Before a list's item.
+    item: &'static str,
+    /// After a source's number.
+    number: (&'static str, &'static str),
+}
+
+pub(super) const MARKDOWN: Style = Style {
+    heading: ("## ", ""),
+    url: ("<", ">"),
+    remark: ("*", "*"),
+    item: "- ",
+    number: ("", ". "),
+};
+
+pub(super) const PLAIN: Style = Style {
+    heading: ("", ":"),
+    url: ("", ""),
+    remark: ("", ""),
+    item: "  - ",
+    number: ("  [", "] "),
+};
+
+pub(super) fn render(outcome: &Outcome, style: &Style) -> String {
+    let mut page = Page {
+        out: outcome.answer.trim_end().to_owned(),
+        style,
+    };
+    if outcome.answer.trim().is_empty() {
+        page.remark("No answer came.");
+        if !outcome.draft.trim().is_empty() {
+            page.heading("Draft");
+            page.out.push_str(outcome.draft.trim());
+        }
+    }
+    page.remarks(outcome);
+    page.sources(outcome);
+    page.list("Not found", &outcome.blindspots);
+    page.list("Queries", &outcome.queries);
+    if let Some(usage) = &outcome.usage {
+        page.cost(usage);
+    }
+    page.out
+}
+
+struct Page<'a> {
+    out: String,
+    style: &'a Style,
+}
+
+impl Page<'_> {
+    /// A blank line, unless nothing stands before it.
+    fn part(&mut self) {
+        if !self.out.is_empty() {
+            self.out.push_str("\n\n");
+        }
+    }
+
+    fn heading(&mut self, title: &str) {
+        self.part();
+        let (before, after) = self.style.heading;
+        self.out.extend([before, title, after, "\n\n"]);
+        if before.is_empty() {
+            self.out.pop();
+        }
+    }
+
+    fn remark(&mut self, text: &str) {
+        self.part();
+        let (before, after) = self.style.remark;
+        self.out.extend([before, text, after]);
+    }
+
+    /// What a reader has to know before trusting the answer.
+    fn remarks(&mut self, outcome: &Outcome) {
+        if let Some(error) = &outcome.error {
+            self.remark(
+                &[
+                    "The reply ended with an error: ",
+                    one_line(&error.message).as_str(),
+                ]
+                .concat(),
+            );
+        } else if !outcome.complete {
+            self.remark("Incomplete: the reply ended before its end.");
+        }
+        if outcome.truncated {
+            self.remark("Cut short by the token limit.");
+        }
+    }
+
+    fn sources(&mut self, outcome: &Outcome) {
+        for (title, cited) in [("Sources", true), ("Also read", false)] {
+            let mut sources = outcome
+                .sources
+                .iter()
+                .filter(|source| source.cited == cited)
+                .peekable();
+            if sources.peek().is_none() {
+                continue;
+            }
+            self.heading(title);
+            let mut first = true;
+            for source in sources {
+                if !std::mem::take(&mut first) {
+                    self.out.push('\n');
+                }
+                let (before, after) = self.style.number;
+                let (open, close) = self.style.url;
+                let number = source.number.to_string();
+                let url = one_line(&source.url);
+                self.out
+                    .extend([before, number.as_str(), after, open, url.as_str(), close]);
+            }
+        }
+    }
+
+    fn list(&mut self, title: &str, items: &[String]) {
+        if items.is_empty() {
+            return;
+        }
+        self.heading(title);
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.out.push('\n');
+            }
+            self.out.extend([self.style.item, one_line(item).as_str()]);
+        }
+    }
+
+    fn cost(&mut self, usage: &Usage) {
+        let mut line = String::new();
+        // Writing to a String cannot fail.
+        let _ = match (usage.cost_usd.total, usage.cost_usd_estimate) {
+            (Some(total), _) => write!(line, "Cost: ${total}"),
+            (None, Some(estimate)) => write!(line, "Cost: about ${estimate} (estimated)"),
+            (None, None) => write!(line, "Cost: unknown"),
+        };
+        for (count, one, many) in [
+            (usage.queries, " query", " queries"),
+            (usage.tokens_in, " token in", " tokens in"),
+            (usage.tokens_out, " token out", " tokens out"),
+        ] {
+            if let Some(count) = count {
+                let _ = write!(line, ", {count}");
+                line.push_str(if count == 1 { one } else { many });
+            }
+        }
+        self.remark(&line);
+    }
+}
+
+/// Line ends and control characters from the upstream would break the page, or a terminal.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|char| if char.is_control() { ' ' } else { char })
+        .collect()
+}

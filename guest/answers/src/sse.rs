@@ -1,0 +1,228 @@
+//! Framing: WHATWG server-sent events over bytes.
+//!
+//! Lines end in LF, CR or CRLF; a CRLF may be cut between reads. A blank line ends an event, and so does
+//! the end of the stream (the one leniency). Only `data` matters here; `event`, `id` and `retry` are
+//! known and skipped, any other field is unknown and skipped. Bytes are never decoded here.
+//!
+//! An event ends with the first byte of its blank line's end (so after the CR of a CRLF): it is
+//! delivered at once, and its offset does not depend on how the stream was cut.
+
+use memchr::memchr2;
+
+/// One event's data and its place.
+pub(crate) struct Frame<'a> {
+    /// The lines of its data, joined by LF.
+    pub data: &'a [u8],
+    /// Byte offset of its end.
+    pub at: u64,
+}
+
+/// A line or an event is longer than the limit; found at this offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLong(pub u64);
+
+/// Cuts a stream into events.
+#[derive(Debug)]
+pub(crate) struct Framer {
+    limit: usize,
+    /// Bytes consumed.
+    offset: u64,
+    /// The beginning of a line whose end has not come.
+    line: Vec<u8>,
+    /// The data so far of an event that has not ended.
+    data: Vec<u8>,
+    /// Whether the event has a data field at all.
+    has_data: bool,
+    /// The last byte was a CR that ended a line, so a LF now belongs to it.
+    after_cr: bool,
+    first_line: bool,
+    /// Whether a known field or a comment was seen: the stream is one of events.
+    pub recognised: bool,
+}
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+impl Framer {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            offset: 0,
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            after_cr: false,
+            first_line: true,
+            recognised: false,
+        }
+    }
+
+    /// Bytes consumed.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Whether the next byte begins an event and nothing is held: then a caller may read a whole event
+    /// by itself and [`Framer::skip`] it.
+    pub(crate) fn at_event(&self) -> bool {
+        self.line.is_empty() && !self.has_data && !self.after_cr && !self.first_line
+    }
+
+    /// Takes note that the caller read this many bytes: one or more whole events.
+    pub(crate) fn skip(&mut self, bytes: usize) {
+        self.offset += bytes as u64;
+        self.recognised = true;
+    }
+
+    /// Reads from `chunk` up to the end of an event or of the chunk; gives the bytes used, and the event.
+    pub(crate) fn next<'a>(
+        &'a mut self,
+        chunk: &'a [u8],
+    ) -> Result<(usize, Option<Frame<'a>>), TooLong> {
+        // The last event's data, delivered by the call before.
+        if !self.has_data {
+            self.data.clear();
+        }
+        let mut used = 0;
+        // Data that lies whole in this chunk is not copied.
+        let mut direct: Option<&'a [u8]> = None;
+        loop {
+            let rest = chunk.get(used..).unwrap_or_default();
+            let Some(&first) = rest.first() else { break };
+            if self.after_cr {
+                self.after_cr = false;
+                if first == b'\n' {
+                    used += 1;
+                    self.offset += 1;
+                    continue;
+                }
+            }
+            let end = memchr2(b'\n', b'\r', rest);
+            let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+            if self.line.len() + part.len() > self.limit {
+                let room = self.limit - self.line.len();
+                return Err(TooLong(self.offset + room as u64));
+            }
+            let Some(end) = end else {
+                self.line.extend_from_slice(part);
+                used += part.len();
+                self.offset += part.len() as u64;
+                break;
+            };
+            self.after_cr = rest.get(end) == Some(&b'\r');
+            used += end + 1;
+            self.offset += end as u64 + 1;
+            if self.line.is_empty() {
+                let part = self.strip_bom(part);
+                if part.is_empty() {
+                    if self.has_data {
+                        self.has_data = false;
+                        let frame = Frame {
+                            data: direct.unwrap_or(&self.data),
+                            at: self.offset,
+                        };
+                        return Ok((used, Some(frame)));
+                    }
+                } else if let Some(value) = self.field(part) {
+                    direct = self.add(value, direct)?;
+                }
+            } else {
+                self.line.extend_from_slice(part);
+                self.end_line(&mut direct)?;
+            }
+        }
+        if let Some(data) = direct {
+            self.data.extend_from_slice(data);
+        }
+        Ok((used, None))
+    }
+
+    /// The end of the stream: the line and the event that are still open.
+    pub(crate) fn finish(&mut self) -> Result<Option<Frame<'_>>, TooLong> {
+        if !self.has_data {
+            self.data.clear();
+        }
+        if !self.line.is_empty() {
+            self.end_line(&mut None)?;
+        }
+        let at = self.offset;
+        Ok(self.has_data.then_some(Frame {
+            data: &self.data,
+            at,
+        }))
+    }
+
+    /// A line that came in pieces has ended.
+    fn end_line<'a>(&mut self, direct: &mut Option<&'a [u8]>) -> Result<(), TooLong> {
+        let line = std::mem::take(&mut self.line);
+        let stripped = self.strip_bom(&line);
+        if let Some(value) = self.field(stripped) {
+            if let Some(data) = direct.take() {
+                self.data.extend_from_slice(data);
+            }
+            self.append(value)?;
+        }
+        self.line = line;
+        self.line.clear();
+        Ok(())
+    }
+
+    fn strip_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
+        let first = std::mem::take(&mut self.first_line);
+        match line.strip_prefix(BOM) {
+            Some(rest) if first => rest,
+            _ => line,
+        }
+    }
+
+    /// The value if the line is a `data` field.
+    fn field<'a>(&mut self, line: &'a [u8]) -> Option<&'a [u8]> {
+        if let Some(rest) = line.strip_prefix(b"data") {
+            match rest.first() {
+                None => {
+                    self.recognised = true;
+                    return Some(rest);
+                }
+                Some(b':') => {
+                    self.recognised = true;
+                    let value = rest.get(1..).unwrap_or_default();
+                    return Some(value.strip_prefix(b" ").unwrap_or(value));
+                }
+                Some(_) => return None,
+            }
+        }
+        let known = [&b":"[..], b"event:", b"id:", b"retry:"]
+            .iter()
+            .any(|field| line.starts_with(field));
+        self.recognised |= known;
+        None
+    }
+
+    /// One more line of data, left in the chunk if it is the first.
+    fn add<'a>(
+        &mut self,
+        value: &'a [u8],
+        direct: Option<&'a [u8]>,
+    ) -> Result<Option<&'a [u8]>, TooLong> {
+        if !self.has_data {
+            self.has_data = true;
+            return Ok(Some(value));
+        }
+        if let Some(data) = direct {
+            self.data.extend_from_slice(data);
+        }
+        self.append(value)?;
+        Ok(None)
+    }
+
+    fn append(&mut self, value: &[u8]) -> Result<(), TooLong> {
+        if self.has_data {
+            self.data.push(b'\n');
+        }
+        self.has_data = true;
+        if self.data.len() + value.len() > self.limit {
+            return Err(TooLong(self.offset));
+        }
+        self.data.extend_from_slice(value);
+        Ok(())
+    }
+}

@@ -1,0 +1,490 @@
+//! Recognises tags in the concatenated content, byte by byte.
+//!
+//! After a known opener comes a payload of the kind that the tag has, then optional white space, then
+//! the exact closer. At the first byte that cannot continue this, only the opener is text, and reading
+//! goes on right after it.
+//!
+//! **Linear time.** Going back to just after an opener reads some bytes again, but not many times: an
+//! opener inside of a candidate's JSON lies inside a string of it, whereas the candidate that begins there
+//! starts outside of one. So at every byte after that the two disagree on whether they are in a string, and
+//! the first quote or backslash that suits one is wrong for a third. At most two candidates can thus be
+//! alive at a byte. For the bare text of an answer, where the closer was looked for is remembered.
+
+use crate::json::scanner::{Scan, Scanner, is_space};
+use memchr::{memchr, memmem};
+
+/// A tag that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Citation,
+    EnumStart,
+    EnumItem,
+    EnumEnd,
+    Usage,
+    Queries,
+    Analyzing,
+    Thinking,
+    Progress,
+    Blindspots,
+    Answer,
+}
+
+/// What a payload must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A JSON object.
+    Object,
+    /// A JSON array or object.
+    List,
+    /// A short word of letters.
+    Word,
+    /// Nothing.
+    Empty,
+    /// A JSON object or string, else any text up to the first closer.
+    Answer,
+}
+
+/// Longest payload of a tag whose payload is a word; `ul` and `ol` are known.
+const MAX_WORD: usize = 16;
+
+impl Tag {
+    const ALL: [Tag; 11] = [
+        Tag::Citation,
+        Tag::EnumStart,
+        Tag::EnumItem,
+        Tag::EnumEnd,
+        Tag::Usage,
+        Tag::Queries,
+        Tag::Analyzing,
+        Tag::Thinking,
+        Tag::Progress,
+        Tag::Blindspots,
+        Tag::Answer,
+    ];
+
+    /// The closer; without its slash it is the opener.
+    fn closer(self) -> &'static str {
+        match self {
+            Tag::Citation => "</citation>",
+            Tag::EnumStart => "</enum_start>",
+            Tag::EnumItem => "</enum_item>",
+            Tag::EnumEnd => "</enum_end>",
+            Tag::Usage => "</usage>",
+            Tag::Queries => "</queries>",
+            Tag::Analyzing => "</analyzing>",
+            Tag::Thinking => "</thinking>",
+            Tag::Progress => "</progress>",
+            Tag::Blindspots => "</blindspots>",
+            Tag::Answer => "</answer>",
+        }
+    }
+
+    /// The name, without brackets.
+    pub(crate) fn name(self) -> &'static str {
+        let closer = self.closer();
+        closer.get(2..closer.len() - 1).unwrap_or_default()
+    }
+
+    /// The opener after its `<`.
+    fn opener_rest(self) -> &'static str {
+        self.closer().get(2..).unwrap_or_default()
+    }
+
+    fn opener_len(self) -> usize {
+        self.closer().len() - 1
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Tag::EnumStart => Kind::Word,
+            Tag::EnumEnd => Kind::Empty,
+            Tag::Blindspots => Kind::List,
+            Tag::Answer => Kind::Answer,
+            _ => Kind::Object,
+        }
+    }
+}
+
+/// What becomes of the content.
+pub(crate) trait Sink {
+    /// Text outside of tags.
+    fn text(&mut self, text: &str);
+    /// A closed tag; the payload without surrounding white space, except for a bare answer.
+    fn tag(&mut self, tag: Tag, payload: &str);
+    /// A payload is over its limit: its opener becomes text.
+    fn over_limit(&mut self, tag: Tag);
+}
+
+/// What opener stands at a `<`.
+enum Opener {
+    Known(Tag),
+    /// The bytes end before it is decided.
+    Undecided,
+    No,
+}
+
+/// How far a candidate's payload was read. Indexes count from the candidate's `<`.
+#[derive(Debug)]
+enum Phase {
+    Json(Scanner),
+    /// After the payload, in white space or the closer.
+    Closing {
+        payload_end: usize,
+    },
+    Word,
+    Bare,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    tag: Tag,
+    phase: Phase,
+    /// Where to read on.
+    at: usize,
+}
+
+enum Verdict {
+    More,
+    Fail,
+    OverLimit,
+    Done { payload_end: usize, end: usize },
+}
+
+/// Cuts content into text and tags.
+#[derive(Debug)]
+pub(crate) struct Recogniser {
+    /// Whether `<answer>` is a tag.
+    answers: bool,
+    /// Longest payload.
+    limit: usize,
+    /// Held-back content from `start` on: it begins with the `<` of a possible tag.
+    held: String,
+    start: usize,
+    candidate: Option<Candidate>,
+    /// Bytes of content before `held`.
+    base: u64,
+    /// No `</answer>` begins before this byte of the content (from where it was last looked for).
+    no_answer_end_before: u64,
+}
+
+impl Recogniser {
+    pub(crate) fn new(answers: bool, limit: usize) -> Self {
+        Self {
+            answers,
+            limit,
+            held: String::new(),
+            start: 0,
+            candidate: None,
+            base: 0,
+            no_answer_end_before: 0,
+        }
+    }
+
+    /// Whether a possible tag is held back.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.start < self.held.len()
+    }
+
+    /// The next content.
+    pub(crate) fn feed(&mut self, content: &str, sink: &mut impl Sink) {
+        if !self.is_holding() {
+            let keep = self.scan(content, sink);
+            self.base += keep as u64;
+            self.held.clear();
+            self.start = 0;
+            self.held.push_str(content.get(keep..).unwrap_or_default());
+            return;
+        }
+        self.held.push_str(content);
+        self.scan_held(sink);
+    }
+
+    fn scan_held(&mut self, sink: &mut impl Sink) {
+        let held = std::mem::take(&mut self.held);
+        let done = self.scan(held.get(self.start..).unwrap_or_default(), sink);
+        self.held = held;
+        self.start += done;
+        self.base += done as u64;
+        // Moving the rest to the front only when it is the smaller half keeps this linear.
+        if self.start == self.held.len() {
+            self.held.clear();
+            self.start = 0;
+        } else if self.start > self.held.len() / 2 {
+            self.held.drain(..self.start);
+            self.start = 0;
+        }
+    }
+
+    /// The end of the content: an answer whose JSON never closed is bare text, if it has a closer.
+    pub(crate) fn finish_bare_answer(&mut self, sink: &mut impl Sink) {
+        while let Some(candidate) = &mut self.candidate
+            && candidate.tag == Tag::Answer
+            && !matches!(candidate.phase, Phase::Bare)
+        {
+            candidate.phase = Phase::Bare;
+            self.scan_held(sink);
+        }
+    }
+
+    /// The end of the content, where what is held is prose: no tag can close any more.
+    pub(crate) fn finish_as_text(&mut self, sink: &mut impl Sink) {
+        while self.is_holding() {
+            // Neither this opener nor an answer inside of it can close; other tags inside of it can.
+            self.answers = false;
+            self.fail_candidate(sink);
+        }
+    }
+
+    /// Makes the held opener text and reads on after it.
+    fn fail_candidate(&mut self, sink: &mut impl Sink) {
+        let opener = match self.candidate.take() {
+            Some(candidate) => candidate.tag.opener_len(),
+            // An opener that was not decided: none of its bytes but the first is a `<`.
+            None => self.held.len() - self.start,
+        };
+        let end = self.start + opener;
+        sink.text(self.held.get(self.start..end).unwrap_or_default());
+        self.start = end;
+        self.base += opener as u64;
+        self.scan_held(sink);
+    }
+
+    /// Drops what is held; the possible tag, if its opener was whole.
+    pub(crate) fn drop_held(&mut self) -> Option<Tag> {
+        self.held = String::new();
+        self.start = 0;
+        self.candidate.take().map(|candidate| candidate.tag)
+    }
+
+    /// The payload so far of an answer that is held open.
+    pub(crate) fn open_answer(&self) -> Option<&str> {
+        match &self.candidate {
+            Some(candidate) if candidate.tag == Tag::Answer => {
+                self.held.get(self.start + Tag::Answer.opener_len()..)
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads `content`, which begins with the candidate if there is one; gives the index of what to hold.
+    fn scan(&mut self, content: &str, sink: &mut impl Sink) -> usize {
+        let bytes = content.as_bytes();
+        // Text not yet passed on begins at `text`; the next byte to look at is `at`.
+        let (mut text, mut at) = (0, 0);
+        loop {
+            if self.candidate.is_none() {
+                let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
+                    emit(content, text, content.len(), sink);
+                    return content.len();
+                };
+                at += found;
+                match self.opener(bytes.get(at..).unwrap_or_default()) {
+                    Opener::No => {
+                        at += 1;
+                        continue;
+                    }
+                    Opener::Undecided => {
+                        emit(content, text, at, sink);
+                        return at;
+                    }
+                    Opener::Known(tag) => self.candidate = Some(Candidate::new(tag)),
+                }
+            }
+            let Some(mut candidate) = self.candidate.take() else {
+                continue;
+            };
+            let from = bytes.get(at..).unwrap_or_default();
+            match self.read_on(&mut candidate, from, at) {
+                Verdict::More => {
+                    self.candidate = Some(candidate);
+                    emit(content, text, at, sink);
+                    return at;
+                }
+                Verdict::Fail => at += candidate.tag.opener_len(),
+                Verdict::OverLimit => {
+                    at += candidate.tag.opener_len();
+                    emit(content, text, at, sink);
+                    text = at;
+                    sink.over_limit(candidate.tag);
+                }
+                Verdict::Done { payload_end, end } => {
+                    emit(content, text, at, sink);
+                    let payload = at + candidate.tag.opener_len()..at + payload_end;
+                    sink.tag(candidate.tag, content.get(payload).unwrap_or_default());
+                    at += end;
+                    text = at;
+                }
+            }
+        }
+    }
+
+    fn opener(&self, from: &[u8]) -> Opener {
+        let rest = from.get(1..).unwrap_or_default();
+        // Most `<` are decided by the next byte: no opener begins otherwise.
+        if let Some(first) = rest.first()
+            && !matches!(first, b'a'..=b'u')
+        {
+            return Opener::No;
+        }
+        let mut undecided = false;
+        for tag in Tag::ALL {
+            if tag == Tag::Answer && !self.answers {
+                continue;
+            }
+            let opener = tag.opener_rest().as_bytes();
+            if rest.starts_with(opener) {
+                return Opener::Known(tag);
+            }
+            undecided |= opener.starts_with(rest);
+        }
+        if undecided {
+            Opener::Undecided
+        } else {
+            Opener::No
+        }
+    }
+
+    /// Reads on in a candidate; `bytes` begin at its `<`, which is at `at` of the content being scanned.
+    fn read_on(&mut self, candidate: &mut Candidate, bytes: &[u8], at: usize) -> Verdict {
+        let opener = candidate.tag.opener_len();
+        // Payload bytes beyond the limit are not looked at, so it does not matter how they came.
+        let last = bytes.len().min(opener + self.limit);
+        loop {
+            match &mut candidate.phase {
+                Phase::Json(scanner) => {
+                    let rest = bytes.get(candidate.at..last).unwrap_or_default();
+                    let kind = candidate.tag.kind();
+                    let wrong = scanner.is_fresh() && !begins(kind, rest);
+                    match scanner.run(rest) {
+                        Scan::Done(end) if !wrong => {
+                            candidate.at += end;
+                            candidate.phase = Phase::Closing {
+                                payload_end: candidate.at,
+                            };
+                        }
+                        Scan::More if !wrong => {
+                            candidate.at = last;
+                            return over(bytes.len() > last);
+                        }
+                        _ if kind == Kind::Answer => {
+                            candidate.phase = Phase::Bare;
+                            candidate.at = opener;
+                        }
+                        _ => return Verdict::Fail,
+                    }
+                }
+                Phase::Closing { payload_end } => {
+                    let payload_end = *payload_end;
+                    match close(candidate, bytes, last) {
+                        Verdict::Fail if candidate.tag == Tag::Answer => {
+                            candidate.phase = Phase::Bare;
+                            candidate.at = opener;
+                        }
+                        Verdict::Done { end, .. } => return Verdict::Done { payload_end, end },
+                        verdict => return verdict,
+                    }
+                }
+                Phase::Word => {
+                    let rest = bytes.get(opener..).unwrap_or_default();
+                    let letters = rest.iter().take_while(|byte| byte.is_ascii_lowercase());
+                    let length = letters.take(MAX_WORD + 1).count();
+                    if length > MAX_WORD {
+                        return Verdict::Fail;
+                    }
+                    if length == rest.len() {
+                        return Verdict::More;
+                    }
+                    candidate.at = opener + length;
+                    candidate.phase = Phase::Closing {
+                        payload_end: candidate.at,
+                    };
+                }
+                Phase::Bare => return self.bare(opener, bytes, at),
+            }
+        }
+    }
+
+    /// Looks for the first closer of a bare answer.
+    fn bare(&mut self, opener: usize, bytes: &[u8], at: usize) -> Verdict {
+        let closer = Tag::Answer.closer().as_bytes();
+        let here = self.base + at as u64;
+        let looked = self.no_answer_end_before.saturating_sub(here) as usize;
+        let from = looked.clamp(opener, bytes.len().max(opener));
+        if let Some(found) = memmem::find(bytes.get(from..).unwrap_or_default(), closer) {
+            let payload_end = from + found;
+            self.no_answer_end_before = here + payload_end as u64;
+            if payload_end - opener > self.limit {
+                return Verdict::OverLimit;
+            }
+            return Verdict::Done {
+                payload_end,
+                end: payload_end + closer.len(),
+            };
+        }
+        let clear = (bytes.len() + 1).saturating_sub(closer.len()).max(from);
+        self.no_answer_end_before = here + clear as u64;
+        over(clear > opener + self.limit)
+    }
+}
+
+impl Candidate {
+    fn new(tag: Tag) -> Self {
+        let opener = tag.opener_len();
+        Self {
+            tag,
+            at: opener,
+            phase: match tag.kind() {
+                Kind::Word => Phase::Word,
+                Kind::Empty => Phase::Closing {
+                    payload_end: opener,
+                },
+                Kind::Object | Kind::List | Kind::Answer => Phase::Json(Scanner::new()),
+            },
+        }
+    }
+}
+
+fn over(over: bool) -> Verdict {
+    if over {
+        Verdict::OverLimit
+    } else {
+        Verdict::More
+    }
+}
+
+/// Whether a payload that begins so can be of the kind.
+fn begins(kind: Kind, payload: &[u8]) -> bool {
+    match payload.iter().find(|&&byte| !is_space(byte)) {
+        None | Some(b'{') => true,
+        Some(b'[') => kind == Kind::List,
+        Some(b'"') => kind == Kind::Answer,
+        Some(_) => false,
+    }
+}
+
+/// White space, then the closer. The space counts as payload, so that it is bounded too.
+fn close(candidate: &mut Candidate, bytes: &[u8], last: usize) -> Verdict {
+    let rest = bytes.get(candidate.at..last).unwrap_or_default();
+    candidate.at += rest.iter().take_while(|&&byte| is_space(byte)).count();
+    let closer = candidate.tag.closer().as_bytes();
+    let rest = bytes.get(candidate.at..).unwrap_or_default();
+    if rest.starts_with(closer) {
+        return Verdict::Done {
+            payload_end: candidate.at,
+            end: candidate.at + closer.len(),
+        };
+    }
+    if closer.starts_with(rest) {
+        Verdict::More
+    } else if candidate.at == last && rest.first().copied().is_some_and(is_space) {
+        Verdict::OverLimit
+    } else {
+        Verdict::Fail
+    }
+}
+
+fn emit(content: &str, from: usize, to: usize, sink: &mut impl Sink) {
+    if from < to {
+        sink.text(content.get(from..to).unwrap_or_default());
+    }
+}

@@ -1,0 +1,163 @@
+//! Reads the chunks of a stream by comparing them with one that was read in full.
+//!
+//! In a stream all chunks look alike: only the content, and perhaps `id` and `created`, differ. So a
+//! template is the last plain chunk with holes at these three. A chunk that equals it outside of the holes,
+//! and has a whole string or number inside of each, reads the same way as the template did, since
+//! JSON is read from left to right and nothing but the holes' own text differs. Whatever does not match is read in
+//! full and becomes the next template.
+
+use crate::envelope::Envelope;
+use memchr::{memchr2, memchr3};
+use std::ops::Range;
+
+/// Longest envelope that is remembered, content aside; the recorded ones have some 200 bytes.
+const MAX_ENVELOPE: usize = 1024;
+
+/// What may stand in a hole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hole {
+    /// The inside of a JSON string: the content.
+    Content,
+    /// Letters, digits, `-` and `_`: an id.
+    Id,
+    /// A whole number.
+    Number,
+}
+
+/// A chunk that was read in full, with its holes.
+#[derive(Debug, Default)]
+pub(crate) struct Template {
+    /// The literal text, holes left out.
+    text: Vec<u8>,
+    /// Where in `text` the holes are, in order.
+    holes: Vec<(usize, Hole)>,
+}
+
+/// An event that matched.
+pub(crate) struct Match {
+    /// The inside of the content string, in the bytes that were given.
+    pub content: Range<usize>,
+    /// Whether it has escapes.
+    pub escaped: bool,
+    /// Bytes of the event, with its blank line.
+    pub length: usize,
+}
+
+impl Template {
+    /// Remembers a chunk that was read in full, if copies of it may be read by comparing.
+    pub(crate) fn learn(&mut self, data: &[u8], envelope: &Envelope) {
+        self.holes.clear();
+        self.text.clear();
+        let Some(content) = envelope.content.clone().filter(|_| envelope.plain) else {
+            return;
+        };
+        // A line end within the data is white space there but would not be in a line.
+        if data.len() - content.len() > MAX_ENVELOPE || memchr2(b'\n', b'\r', data).is_some() {
+            return;
+        }
+        let mut holes = vec![(content, Hole::Content)];
+        holes.extend(envelope.id.clone().map(|range| (range, Hole::Id)));
+        holes.extend(envelope.created.clone().map(|range| (range, Hole::Number)));
+        // An id or a number that the hole does not take stays literal.
+        holes.retain(|(range, hole)| {
+            let inside = data.get(range.clone()).unwrap_or_default();
+            *hole == Hole::Content || hole.length(inside) == Some(inside.len())
+        });
+        holes.sort_unstable_by_key(|(range, _)| range.start);
+        self.text.extend_from_slice(b"data: ");
+        let mut from = 0;
+        for (range, hole) in holes {
+            self.text
+                .extend_from_slice(data.get(from..range.start).unwrap_or_default());
+            self.holes.push((self.text.len(), hole));
+            from = range.end;
+        }
+        self.text
+            .extend_from_slice(data.get(from..).unwrap_or_default());
+        self.text.extend_from_slice(b"\n\n");
+    }
+
+    /// Reads a whole event at the start of `bytes`, no line of which is longer than `limit`.
+    pub(crate) fn read(&self, bytes: &[u8], limit: usize) -> Option<Match> {
+        let mut found = None;
+        let (mut at, mut from) = (0, 0);
+        for &(place, hole) in &self.holes {
+            at = literal(bytes, at, self.text.get(from..place)?)?;
+            from = place;
+            let rest = bytes.get(at..)?;
+            if hole == Hole::Content {
+                let (length, escaped) = content_length(rest)?;
+                found = Some((at..at + length, escaped));
+                at += length;
+            } else {
+                at += hole.length(rest)?;
+            }
+        }
+        let (content, escaped) = found?;
+        let length = literal(bytes, at, self.text.get(from..)?)?;
+        (length - 2 <= limit).then_some(Match {
+            content,
+            escaped,
+            length,
+        })
+    }
+}
+
+impl Hole {
+    /// How many bytes at the start belong into the hole.
+    fn length(self, bytes: &[u8]) -> Option<usize> {
+        let length = bytes
+            .iter()
+            .position(|byte| match self {
+                Hole::Number => !byte.is_ascii_digit(),
+                _ => !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')),
+            })
+            .unwrap_or(bytes.len());
+        // A number does not begin with 0, but for 0 itself.
+        let zero = self == Hole::Number && bytes.first() == Some(&b'0') && length > 1;
+        (length > 0 && !zero).then_some(length)
+    }
+}
+
+/// The index after the literal that must stand at `at`.
+fn literal(bytes: &[u8], at: usize, literal: &[u8]) -> Option<usize> {
+    let end = at + literal.len();
+    equal(bytes.get(at..end)?, literal).then_some(end)
+}
+
+/// Whether two slices are equal, eight bytes at a time: the C function that `==` calls looks at single
+/// bytes on wasm.
+fn equal(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    let (lefts, left_rest) = left.as_chunks::<8>();
+    let (rights, right_rest) = right.as_chunks::<8>();
+    let words = lefts.iter().zip(rights);
+    let differ = words.fold(0, |differ, (left, right)| {
+        differ | (u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right))
+    });
+    differ == 0 && left_rest.iter().eq(right_rest)
+}
+
+/// The length of a string's inside, and whether it has escapes. Line ends are not part of one here.
+fn content_length(bytes: &[u8]) -> Option<(usize, bool)> {
+    let mut at = 0;
+    let mut escaped = false;
+    loop {
+        let rest = bytes.get(at..)?;
+        let found = memchr3(b'"', b'\\', b'\n', rest)?;
+        if memchr::memchr(b'\r', rest.get(..found)?).is_some() {
+            return None;
+        }
+        at += found;
+        match bytes.get(at)? {
+            b'"' => return Some((at, escaped)),
+            b'\\' => {
+                escaped = true;
+                at = crate::json::text::escape_end(bytes, at)?;
+            }
+            _ => return None,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a call used: from the usage tag, from `X-Request-*` headers, from a completion's token counts.
+//!
+//! Where several speak, each figure comes from the first of these that has it: the last usage tag, the
+//! headers, the completion's `usage` object (tokens alone, and only where there was no tag).
+
+use crate::event::{Header, Usage};
+use crate::json::Json;
+
+/// Micro-dollars of a query, by the published price of $4 a thousand.
+const QUERY_MICROS: u64 = 4000;
+
+/// Micro-dollars of a token read or written, by the published price of $5 a million.
+const TOKEN_MICROS: u64 = 5;
+
+/// The payload of a usage tag; `None` where it has no member that is known.
+pub(crate) fn from_tag(payload: &Json) -> Option<Usage> {
+    let Json::Object(members) = payload else {
+        return None;
+    };
+    let mut usage = Usage::default();
+    let mut known = false;
+    for (name, value) in members {
+        known |= set(&mut usage, name, value);
+    }
+    known.then(|| with_estimate(usage))
+}
+
+/// The headers of a reply; `None` where they say nothing about it.
+pub(crate) fn from_headers(headers: &[Header]) -> Option<Usage> {
+    let mut usage = Usage::default();
+    for header in headers {
+        set(&mut usage, &header.name, &Json::Text(header.value.clone()));
+    }
+    (usage != Usage::default()).then(|| with_estimate(usage))
+}
+
+/// The `usage` object of a completion: token counts.
+pub(crate) fn from_completion(usage: &Json) -> Option<Usage> {
+    let count = |name| usage.get(name).and_then(Json::count);
+    let usage = Usage {
+        tokens_in: count("prompt_tokens"),
+        tokens_out: count("completion_tokens"),
+        ..Usage::default()
+    };
+    (usage != Usage::default()).then_some(usage)
+}
+
+/// `first`, with what it lacks taken from `second`.
+pub(crate) fn merge(first: Option<Usage>, second: Option<&Usage>) -> Option<Usage> {
+    let (Some(mut usage), Some(second)) = (first.clone(), second) else {
+        return first.or_else(|| second.cloned());
+    };
+    usage.requests = usage.requests.or(second.requests);
+    usage.queries = usage.queries.or(second.queries);
+    usage.tokens_in = usage.tokens_in.or(second.tokens_in);
+    usage.tokens_out = usage.tokens_out.or(second.tokens_out);
+    let (cost, more) = (&mut usage.cost_usd, &second.cost_usd);
+    cost.requests = cost.requests.or(more.requests);
+    cost.queries = cost.queries.or(more.queries);
+    cost.tokens_in = cost.tokens_in.or(more.tokens_in);
+    cost.tokens_out = cost.tokens_out.or(more.tokens_out);
+    cost.total = cost.total.or(more.total);
+    Some(with_estimate(usage))
+}
+
+/// Sets the member of that name; whether there is one.
+fn set(usage: &mut Usage, name: &str, value: &Json) -> bool {
+    const PREFIX: &str = "x-request-";
+    let name = name.to_ascii_lowercase();
+    let cost = &mut usage.cost_usd;
+    match name.strip_prefix(PREFIX) {
+        Some("requests") => usage.requests = value.count(),
+        Some("queries") => usage.queries = value.count(),
+        Some("tokens-in") => usage.tokens_in = value.count(),
+        Some("tokens-out") => usage.tokens_out = value.count(),
+        Some("requests-cost") => cost.requests = value.float(),
+        Some("queries-cost") => cost.queries = value.float(),
+        Some("tokens-in-cost") => cost.tokens_in = value.float(),
+        Some("tokens-out-cost") => cost.tokens_out = value.float(),
+        Some("total-cost") => cost.total = value.float(),
+        _ => return false,
+    }
+    true
+}
+
+/// The estimate, where the total is absent and the figures suffice. Reckoned in whole micro-dollars, so
+/// that it has no binary noise of its own.
+fn with_estimate(mut usage: Usage) -> Usage {
+    let micros = || {
+        let queries = usage.queries?.checked_mul(QUERY_MICROS)?;
+        let tokens = usage.tokens_in?.checked_add(usage.tokens_out?)?;
+        tokens.checked_mul(TOKEN_MICROS)?.checked_add(queries)
+    };
+    usage.cost_usd_estimate = match usage.cost_usd.total {
+        Some(_) => None,
+        None => micros().map(|micros| micros as f64 / 1e6),
+    };
+    usage
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn tag(json: &str) -> Option<Usage> {
+        from_tag(&Json::parse(json).unwrap())
+    }
+
+    #[test]
+    fn numbers_and_strings() {
+        let usage = tag(r#"{"X-Request-Queries":"2","X-Request-Tokens-In-Cost":0.043125000000000004,"X-Request-Total-Cost":"0.047875"}"#).unwrap();
+        assert_eq!(usage.queries, Some(2));
+        assert_eq!(usage.requests, None);
+        assert_eq!(usage.cost_usd.tokens_in, Some(0.043125000000000004));
+        assert_eq!(usage.cost_usd.total, Some(0.047875));
+        assert_eq!(usage.cost_usd_estimate, None);
+        assert_eq!(tag(r#"{"other":1}"#), None);
+    }
+
+    #[test]
+    fn the_estimate_needs_every_figure() {
+        let usage =
+            tag(r#"{"X-Request-Queries":1,"X-Request-Tokens-In":8625,"X-Request-Tokens-Out":150}"#);
+        assert_eq!(usage.unwrap().cost_usd_estimate, Some(0.047875));
+        let usage = tag(r#"{"X-Request-Queries":1,"X-Request-Tokens-In":8625}"#);
+        assert_eq!(usage.unwrap().cost_usd_estimate, None);
+    }
+
+    #[test]
+    fn headers_fill_what_the_tag_lacks() {
+        let header = |name: &str, value: &str| Header {
+            name: name.into(),
+            value: value.into(),
+        };
+        let headers = from_headers(&[
+            header("x-request-queries", "3"),
+            header("X-Request-Total-Cost", "0.5"),
+            header("content-type", "text/plain"),
+        ]);
+        let merged = merge(tag(r#"{"X-Request-Queries":1}"#), headers.as_ref()).unwrap();
+        assert_eq!(merged.queries, Some(1));
+        assert_eq!(merged.cost_usd.total, Some(0.5));
+        assert_eq!(from_headers(&[header("date", "today")]), None);
+    }
+}
