@@ -7,5 +7,6 @@
 //! The direction of knowledge: [`cli`] knows everything below it; nothing below knows `cli`.
 
 pub mod cli;
+pub mod engine;
 pub mod exit;
 pub mod transport;

@@ -1,0 +1,140 @@
+//! Which components there are, what each is made of, and whether `guest/dist` is what the sources say.
+//!
+//! The built components are committed, so that a user of the host needs no WebAssembly target. Each has a
+//! [`Record`] beside it with the hash of its sources; a source that changed without a rebuild shows.
+
+mod lock;
+mod sources;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+pub use crate::sources::hash as sources_hash;
+
+/// What a component may import.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Imports {
+    /// Nothing at all.
+    None,
+    /// Interfaces of this namespace, such as `wasi:`.
+    Only(&'static str),
+}
+
+/// How a component is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Component {
+    /// Its name: `guest/dist/NAME.wasm`.
+    pub name: &'static str,
+    /// The package that is built.
+    pub package: &'static str,
+    /// The folder of the workspace it belongs to, from the repository's root.
+    pub workspace: &'static str,
+    /// The target. A library for `wasm32-unknown-unknown` is encoded here; for `wasm32-wasip2` the linker does it.
+    pub target: &'static str,
+    /// The cargo profile.
+    pub profile: &'static str,
+    /// The crates whose sources and dependencies it is made of, from the repository's root.
+    pub crates: &'static [&'static str],
+    /// Further files and folders it is made of.
+    pub others: &'static [&'static str],
+    /// Compiler flags.
+    pub flags: &'static [&'static str],
+    /// The most bytes it may have.
+    pub max_bytes: usize,
+    /// What it may import.
+    pub imports: Imports,
+}
+
+/// Every component of the repository.
+pub const COMPONENTS: &[Component] = &[Component {
+    name: "answers",
+    package: "answers-component",
+    workspace: ".",
+    target: "wasm32-unknown-unknown",
+    profile: "component",
+    crates: &["guest/answers", "guest/component"],
+    others: &["wit", "rust-toolchain.toml"],
+    // Vectors make the scan for line ends and tags three times as fast; every engine of the last years has them.
+    // A quarter of a megabyte of stack is plenty for a parser that never recurses deeper than its own bound,
+    // and a smaller stack is a smaller instance.
+    flags: &[
+        "-Ctarget-feature=+simd128,+bulk-memory",
+        "-Clink-arg=-zstack-size=262144",
+    ],
+    max_bytes: 120 * 1024,
+    imports: Imports::None,
+}];
+
+/// What is known of a built component, as `guest/dist/NAME.json`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+pub struct Record {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: usize,
+    /// SHA-256 of the component.
+    pub sha256: String,
+    /// SHA-256 of what it was made of.
+    pub sources: String,
+    /// SHA-256 of the target's standard library: where it differs, so may the component's bytes.
+    pub standard_library: String,
+}
+
+impl Component {
+    /// Where the built component is.
+    #[must_use]
+    pub fn wasm_path(&self, root: &Path) -> PathBuf {
+        root.join("guest/dist").join(format!("{}.wasm", self.name))
+    }
+
+    /// Where its record is.
+    #[must_use]
+    pub fn record_path(&self, root: &Path) -> PathBuf {
+        root.join("guest/dist").join(format!("{}.json", self.name))
+    }
+
+    /// The committed record.
+    ///
+    /// # Errors
+    /// When it is missing or is no record.
+    pub fn record(&self, root: &Path) -> anyhow::Result<Record> {
+        let path = self.record_path(root);
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        serde_json::from_str(&text).with_context(|| path.display().to_string())
+    }
+
+    /// Whether the committed component is the recorded one and was made of the sources as they are now.
+    ///
+    /// # Errors
+    /// When it is not, with what to do.
+    pub fn check(&self, root: &Path) -> anyhow::Result<()> {
+        let record = self.record(root)?;
+        let path = self.wasm_path(root);
+        let wasm = fs::read(&path).with_context(|| path.display().to_string())?;
+        anyhow::ensure!(
+            record.sha256 == hex(&wasm),
+            "{} is not the component that its record describes: run `cargo components`",
+            path.display()
+        );
+        anyhow::ensure!(
+            record.sources == sources_hash(self, root)?,
+            "the sources of {} have changed since it was built: run `cargo components`",
+            path.display()
+        );
+        Ok(())
+    }
+}
+
+/// SHA-256 in hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    to_hex(Sha256::digest(bytes).as_slice())
+}
+
+pub(crate) fn to_hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,97 @@
+//! The types of the world `answers`, as the WIT documents them, and what the host needs to know of them.
+
+use super::bindings::exports::glovebox::answers as exported;
+use crate::exit::Exit;
+
+pub use exported::normalize::Format;
+pub use exported::reply::Finished;
+pub use exported::types::{
+    Analyzing, Batch, Citation, Cost, Entity, Event, EventKind, Failure, FailureKind, Header,
+    HttpRequest, InvalidField, Limits, Location, Mode, Outcome, OutcomeError, Progress, Question,
+    Source, StreamError, StreamErrorKind, Thinking, Usage, Warning,
+};
+
+impl Mode {
+    /// The name in the outcome's JSON and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Answer => "answer",
+            Self::Research => "research",
+        }
+    }
+}
+
+impl StreamErrorKind {
+    /// The hyphenated name, as the outcome's error has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LineLimit => "line-limit",
+            Self::TextLimit => "text-limit",
+            Self::StreamLimit => "stream-limit",
+            Self::UpstreamError => "upstream-error",
+            Self::NotAReply => "not-a-reply",
+        }
+    }
+}
+
+impl FailureKind {
+    /// The hyphenated name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoPlan => "no-plan",
+            Self::SpendCap => "spend-cap",
+            Self::NotAllowed => "not-allowed",
+            Self::NotFound => "not-found",
+            Self::BadKey => "bad-key",
+            Self::NoKey => "no-key",
+            Self::InvalidRequest => "invalid-request",
+            Self::RateLimited => "rate-limited",
+            Self::Quota => "quota",
+            Self::ServerError => "server-error",
+            Self::Redirect => "redirect",
+            Self::Unexpected => "unexpected",
+        }
+    }
+
+    /// The exit status of a command that ended with it.
+    #[must_use]
+    pub const fn exit(self) -> Exit {
+        match self {
+            Self::NoPlan | Self::NotAllowed | Self::NotFound | Self::BadKey | Self::NoKey => {
+                Exit::Key
+            }
+            Self::SpendCap | Self::RateLimited | Self::Quota => Exit::Money,
+            Self::InvalidRequest => Exit::Failed,
+            Self::ServerError | Self::Redirect | Self::Unexpected => Exit::Upstream,
+        }
+    }
+}
+
+impl Outcome {
+    /// What the call cost, in US dollars: as billed where the reply said so, else by the published price
+    /// where the figures suffice.
+    #[must_use]
+    pub fn cost_usd(&self) -> Option<f64> {
+        let usage = self.usage.as_ref()?;
+        usage.cost_usd.total.or(usage.cost_usd_estimate)
+    }
+
+    /// The exit status of a command that ended with this outcome.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match &self.error {
+            Some(error) if is_limit(&error.kind) => Exit::Failed,
+            Some(_) => Exit::Upstream,
+            None if !self.complete || self.truncated => Exit::Incomplete,
+            None => Exit::Done,
+        }
+    }
+}
+
+/// Whether an outcome's error is one of our own bounds, and not the upstream's doing.
+fn is_limit(kind: &str) -> bool {
+    kind.ends_with("-limit") || kind.starts_with("sandbox-")
+}
