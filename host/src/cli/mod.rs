@@ -1,5 +1,8 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
+mod connect;
+mod output;
+
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
@@ -15,7 +18,10 @@ pub struct Cli {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    /// Prints or writes the configuration of an MCP client.
+    Connect(connect::Connect),
+}
 
 /// Runs the command line that this process was given.
 ///
@@ -24,7 +30,7 @@ pub enum Command {}
 pub fn main() -> anyhow::Result<Exit> {
     let cli = Cli::parse();
     match cli.command {
-        Some(command) => match command {},
+        Some(Command::Connect(connect)) => connect.run(),
         None => Ok(Exit::Usage),
     }
 }

@@ -1,0 +1,177 @@
+//! Putting one server into a configuration and leaving everything else to the letter, comments too.
+
+use anyhow::{Context as _, bail};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use serde_json::Value;
+use toml_edit::{DocumentMut, Item, Table, TableLike};
+
+use super::clients::{Entry, Format};
+
+/// The name of the server in every client.
+const NAME: &str = "glovebox";
+
+/// The text with the entry in it. What a user changed in an entry of ours beyond what starts it is kept.
+///
+/// # Errors
+/// Where the text is not what the client could read either.
+pub fn merged(text: &str, entry: &Entry) -> anyhow::Result<String> {
+    match entry.format {
+        Format::Json => merged_json(text, entry),
+        Format::Toml => merged_toml(text, entry),
+    }
+}
+
+/// What clients accept: comments and trailing commas, and no further looseness.
+const JSONC: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+fn merged_json(text: &str, entry: &Entry) -> anyhow::Result<String> {
+    let (mark, text) = match text.strip_prefix('\u{feff}') {
+        Some(rest) => ("\u{feff}", rest),
+        None => ("", text),
+    };
+    let fresh = text.trim().is_empty();
+    let root = CstRootNode::parse(if fresh { "{}\n" } else { text }, &JSONC)
+        .context("the file is not valid JSON")?;
+    let mut servers = root
+        .object_value_or_create()
+        .context("the file is not a JSON object")?;
+    for key in &entry.servers {
+        servers = servers
+            .object_value_or_create(key)
+            .with_context(|| format!("`{key}` is not an object"))?;
+        // opencode nests its servers one deeper since its second version; the shape there is followed.
+        if *key == "mcp" && is_map_of_servers(&servers) {
+            servers = servers.object_value_or_set("servers");
+        }
+    }
+    let ours = servers
+        .object_value_or_create(NAME)
+        .with_context(|| format!("`{NAME}` is not an object"))?;
+    for (key, value) in &entry.members {
+        set_member(&ours, key, value);
+    }
+    Ok(format!("{mark}{root}"))
+}
+
+fn is_map_of_servers(mcp: &CstObject) -> bool {
+    mcp.object_value("servers")
+        .is_some_and(|servers| servers.get("type").is_none() && servers.get("command").is_none())
+}
+
+fn set_member(object: &CstObject, key: &str, value: &Value) {
+    match (object.get(key), value) {
+        (Some(present), Value::Object(members)) if present.object_value().is_some() => {
+            if let Some(inner) = present.object_value() {
+                for (key, value) in members.iter().filter(|(key, _)| inner.get(key).is_none()) {
+                    inner.append(key, input(value));
+                }
+            }
+        }
+        (Some(present), _) => {
+            // Setting an equal value would still rewrite how the user laid it out.
+            let equal = present
+                .value()
+                .and_then(|node| serde_json::from_str::<Value>(&node.to_string()).ok())
+                .is_some_and(|present| present == *value);
+            if !equal {
+                present.set_value(input(value));
+            }
+        }
+        (None, _) => {
+            object.append(key, input(value));
+        }
+    }
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(flag) => CstInputValue::Bool(*flag),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(members) => CstInputValue::Object(
+            members
+                .iter()
+                .map(|(key, value)| (key.clone(), input(value)))
+                .collect(),
+        ),
+    }
+}
+
+fn merged_toml(text: &str, entry: &Entry) -> anyhow::Result<String> {
+    let mut document: DocumentMut = text.parse().context("the file is not valid TOML")?;
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for key in &entry.servers {
+        table = table
+            .entry(key)
+            .or_insert_with(|| {
+                let mut parent = Table::new();
+                parent.set_implicit(true);
+                Item::Table(parent)
+            })
+            .as_table_like_mut()
+            .with_context(|| format!("`{key}` is not a table"))?;
+    }
+    let ours = table
+        .entry(NAME)
+        .or_insert_with(|| Item::Table(Table::new()))
+        .as_table_like_mut()
+        .with_context(|| format!("`{NAME}` is not a table"))?;
+    for (key, value) in &entry.members {
+        let starts = matches!(*key, "command" | "args");
+        if !starts && ours.contains_key(key) {
+            continue;
+        }
+        let value = toml_value(value)?;
+        match ours.get_mut(key).and_then(Item::as_value_mut) {
+            Some(present) if same(present, &value) => {}
+            Some(present) => {
+                let decor = present.decor().clone();
+                *present = value;
+                *present.decor_mut() = decor;
+            }
+            None => {
+                ours.insert(key, Item::Value(value));
+            }
+        }
+    }
+    Ok(document.to_string())
+}
+
+fn same(present: &toml_edit::Value, wanted: &toml_edit::Value) -> bool {
+    let bare = |value: &toml_edit::Value| {
+        let mut value = value.clone();
+        value.decor_mut().clear();
+        if let Some(array) = value.as_array_mut() {
+            array.fmt();
+        }
+        value.to_string()
+    };
+    bare(present) == bare(wanted)
+}
+
+fn toml_value(value: &Value) -> anyhow::Result<toml_edit::Value> {
+    Ok(match value {
+        Value::String(text) => text.as_str().into(),
+        Value::Bool(flag) => (*flag).into(),
+        Value::Number(number) => number.as_i64().context("a number out of range")?.into(),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(toml_value).collect::<Result<_, _>>()?;
+            items.into_iter().collect::<toml_edit::Array>().into()
+        }
+        Value::Null | Value::Object(_) => bail!("no such value is ever written to TOML"),
+    })
+}

@@ -1,0 +1,129 @@
+//! `glovebox connect CLIENT`: the configuration of a client, printed or merged into its file.
+
+mod clients;
+mod file;
+mod merge;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::output;
+use crate::exit::Exit;
+pub use clients::Client;
+use clients::{Entry, Format, Launch, Places};
+
+/// Prints or writes the configuration of an MCP client.
+#[derive(Debug, Args)]
+pub struct Connect {
+    /// The client.
+    #[arg(value_enum)]
+    pub client: Client,
+    /// Merge it into the client's file; the rest of the file stays as it is, and a backup is kept.
+    #[arg(long)]
+    pub write: bool,
+    /// The file, where it is not the client's usual one.
+    #[arg(long, value_name = "FILE")]
+    pub path: Option<PathBuf>,
+    /// The environment variable that holds the key. The file then refers to it; for a client that knows no
+    /// references, its present value is written into the file.
+    #[arg(long, value_name = "NAME")]
+    pub key_env: Option<String>,
+    /// Connect to the built-in simulator: no key, no cost.
+    #[arg(long)]
+    pub simulate: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Connect {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, understood or written; nothing is changed then.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        let launch = self.launch()?;
+        let entry = self.client.entry(&launch);
+        let path = match &self.path {
+            Some(path) => path.clone(),
+            None => self.client.file(&Places::of_this_machine()?),
+        };
+        if self.write {
+            self.merge(&entry, &path)
+        } else {
+            let snippet = merge::merged("", &entry)?;
+            self.show(&entry, &path, &snippet)
+        }
+    }
+
+    fn launch(&self) -> anyhow::Result<Launch> {
+        let program = std::env::current_exe().context("this program does not know its own path")?;
+        let program = program
+            .to_str()
+            .context("the path of this program is not UTF-8, which no client's file can hold")?
+            .to_owned();
+        let mut args = vec!["stdio".to_owned()];
+        if self.simulate {
+            args.push("--simulate".to_owned());
+        }
+        Ok(Launch {
+            program,
+            args,
+            key: (!self.simulate).then(|| self.key_env.clone()),
+        })
+    }
+
+    fn show(&self, entry: &Entry, path: &std::path::Path, snippet: &str) -> anyhow::Result<Exit> {
+        if self.json {
+            let name = self.client.to_possible_value();
+            output::line(&json!({
+                "client": name.as_ref().map(clap::builder::PossibleValue::get_name),
+                "path": path,
+                "format": match entry.format { Format::Json => "json", Format::Toml => "toml" },
+                "snippet": snippet,
+                "notes": entry.notes,
+            }))?;
+            return Ok(Exit::Done);
+        }
+        output::line(&snippet.trim_end())?;
+        eprintln!("\nThis belongs into {}; --write merges it.", path.display());
+        for note in &entry.notes {
+            eprintln!("{note}");
+        }
+        Ok(Exit::Done)
+    }
+
+    fn merge(&self, entry: &Entry, path: &std::path::Path) -> anyhow::Result<Exit> {
+        let before = file::read(path)?;
+        let after = merge::merged(before.as_deref().unwrap_or_default(), entry)
+            .with_context(|| format!("{} was left as it is", path.display()))?;
+        let backup = if before.as_deref() == Some(after.as_str()) {
+            None
+        } else {
+            file::replace(path, &after)?
+        };
+        if self.json {
+            let changed = before.as_deref() != Some(after.as_str());
+            output::line(
+                &json!({ "path": path, "changed": changed, "backup": backup, "notes": entry.notes }),
+            )?;
+            return Ok(Exit::Done);
+        }
+        match (&backup, before.is_some()) {
+            (Some(backup), _) => output::line(&format!(
+                "{} now has glovebox; the file as it was is {}",
+                path.display(),
+                backup.display()
+            ))?,
+            (None, true) => output::line(&format!("{} had it already", path.display()))?,
+            (None, false) => output::line(&format!("{} was made", path.display()))?,
+        }
+        for note in &entry.notes {
+            eprintln!("{note}");
+        }
+        Ok(Exit::Done)
+    }
+}

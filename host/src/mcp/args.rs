@@ -1,0 +1,295 @@
+//! Tool arguments: what a tool takes, the schema that says so, and reading what a model really sends.
+//!
+//! Models send `"4"` for 4, `"true"` for true, and null or an empty string for what they leave out. All
+//! of that is understood; what is not is named, all of it at once, so that one retry suffices.
+
+use serde_json::{Map, Value, json};
+
+/// What a parameter is.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Text that may not be blank where it is required.
+    Text,
+    /// One of a few words.
+    Word(&'static [&'static str]),
+    /// True or false.
+    Flag,
+    /// A whole number within bounds, both included.
+    Whole(i64, i64),
+}
+
+/// The value of a parameter that was left out.
+#[derive(Clone, Copy, Debug)]
+pub enum Absent {
+    /// An error.
+    Refused,
+    /// Left out of the call too.
+    Nothing,
+    /// This flag.
+    Flag(bool),
+    /// This number.
+    Whole(i64),
+}
+
+/// One parameter of a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name, as people have it in their configurations.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// What holds where it is left out.
+    pub absent: Absent,
+    /// One short line for the model.
+    pub about: &'static str,
+}
+
+/// The input schema of a tool: flat and closed, in the small part of JSON Schema that every client takes.
+#[must_use]
+pub fn schema(params: &[Param]) -> Map<String, Value> {
+    let properties: Map<String, Value> = params
+        .iter()
+        .map(|param| (param.name.to_owned(), property(param)))
+        .collect();
+    let required: Vec<&str> = params
+        .iter()
+        .filter(|param| matches!(param.absent, Absent::Refused))
+        .map(|param| param.name)
+        .collect();
+    let mut schema = Map::new();
+    schema.insert("type".into(), "object".into());
+    schema.insert("properties".into(), Value::Object(properties));
+    if !required.is_empty() {
+        schema.insert("required".into(), json!(required));
+    }
+    schema.insert("additionalProperties".into(), false.into());
+    schema
+}
+
+fn property(param: &Param) -> Value {
+    let mut property = match param.kind {
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Word(words) => json!({ "type": "string", "enum": words }),
+        Kind::Flag => json!({ "type": "boolean" }),
+        Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+    };
+    if let Some(object) = property.as_object_mut() {
+        match param.absent {
+            Absent::Flag(flag) => object.insert("default".into(), flag.into()),
+            Absent::Whole(number) => object.insert("default".into(), number.into()),
+            Absent::Refused | Absent::Nothing => None,
+        };
+        if !param.about.is_empty() {
+            object.insert("description".into(), param.about.into());
+        }
+    }
+    property
+}
+
+/// The arguments of a call, read, with defaults in place.
+#[derive(Clone, Debug, Default)]
+pub struct Args(Map<String, Value>);
+
+impl Args {
+    /// Reads the arguments of a call.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them, a sentence each.
+    pub fn read(params: &[Param], given: &Map<String, Value>) -> Result<Self, Vec<String>> {
+        let mut read = Map::new();
+        let mut wrong = Vec::new();
+        for param in params {
+            match value_of(param, given.get(param.name)) {
+                Ok(Some(value)) => {
+                    read.insert(param.name.to_owned(), value);
+                }
+                Ok(None) => {}
+                Err(problem) => wrong.push(problem),
+            }
+        }
+        let known: Vec<&str> = params.iter().map(|param| param.name).collect();
+        for name in given.keys().filter(|name| !known.contains(&name.as_str())) {
+            wrong.push(unknown(name, &known));
+        }
+        if wrong.is_empty() { Ok(Self(read)) } else { Err(wrong) }
+    }
+
+    /// A text argument.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
+    }
+
+    /// A flag.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.0.get(name).and_then(Value::as_bool)
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub fn whole(&self, name: &str) -> Option<i64> {
+        self.0.get(name).and_then(Value::as_i64)
+    }
+}
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    if known.is_empty() {
+        return format!("`{name}` is not an argument of this tool; it takes none");
+    }
+    format!(
+        "`{name}` is not an argument of this tool; it takes {}",
+        known.join(", ")
+    )
+}
+
+/// The longest part of a wrong value that is repeated to the model.
+const SHOWN: usize = 40;
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= SHOWN {
+        return text;
+    }
+    let mut short: String = text.chars().take(SHOWN).collect();
+    short.push('…');
+    short
+}
+
+fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, String> {
+    let given = match given {
+        None | Some(Value::Null) => return left_out(param),
+        Some(Value::String(text)) if text.trim().is_empty() => return left_out(param),
+        Some(given) => given,
+    };
+    let read = match param.kind {
+        Kind::Text => text(given).map(Value::String),
+        Kind::Word(words) => word(words, given).map(Value::from),
+        Kind::Flag => flag(given).map(Value::Bool),
+        Kind::Whole(least, most) => whole(given)
+            .filter(|number| (least..=most).contains(number))
+            .map(Value::from),
+    };
+    read.map(Some).ok_or_else(|| {
+        let must = match param.kind {
+            Kind::Text => "text".to_owned(),
+            Kind::Word(words) => format!("one of {}", words.join(", ")),
+            Kind::Flag => "true or false".to_owned(),
+            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+        };
+        format!("`{}` must be {must}; got {}", param.name, shown(given))
+    })
+}
+
+fn left_out(param: &Param) -> Result<Option<Value>, String> {
+    match param.absent {
+        Absent::Refused => Err(format!("`{}` is required and must not be blank", param.name)),
+        Absent::Nothing => Ok(None),
+        Absent::Flag(flag) => Ok(Some(flag.into())),
+        Absent::Whole(number) => Ok(Some(number.into())),
+    }
+}
+
+fn text(given: &Value) -> Option<String> {
+    match given {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn word(words: &[&'static str], given: &Value) -> Option<&'static str> {
+    let given = given.as_str()?.trim();
+    words
+        .iter()
+        .find(|word| word.eq_ignore_ascii_case(given))
+        .copied()
+}
+
+fn flag(given: &Value) -> Option<bool> {
+    match given {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) if text.trim().eq_ignore_ascii_case("true") => Some(true),
+        Value::String(text) if text.trim().eq_ignore_ascii_case("false") => Some(false),
+        _ => None,
+    }
+}
+
+fn whole(given: &Value) -> Option<i64> {
+    match given {
+        Value::Number(number) => number.as_i64().or_else(|| whole_float(number.as_f64()?)),
+        Value::String(text) => {
+            let text = text.trim();
+            text.parse().ok().or_else(|| whole_float(text.parse().ok()?))
+        }
+        _ => None,
+    }
+}
+
+/// Beyond this a float no longer holds every whole number, so it cannot be meant as one.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+#[allow(clippy::cast_possible_truncation)]
+fn whole_float(number: f64) -> Option<i64> {
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const PARAMS: &[Param] = &[
+        Param { name: "query", kind: Kind::Text, absent: Absent::Refused, about: "What" },
+        Param { name: "country", kind: Kind::Text, absent: Absent::Nothing, about: "" },
+        Param { name: "rounds", kind: Kind::Whole(1, 5), absent: Absent::Whole(4), about: "" },
+        Param { name: "think", kind: Kind::Flag, absent: Absent::Flag(true), about: "" },
+        Param { name: "state", kind: Kind::Word(&["done"]), absent: Absent::Nothing, about: "" },
+    ];
+
+    fn read(given: Value) -> Result<Args, Vec<String>> {
+        Args::read(PARAMS, given.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_a_model_means_is_understood() {
+        for rounds in [json!(3), json!("3"), json!(3.0), json!("3.0"), json!(" 3 ")] {
+            for think in [json!(false), json!("false"), json!("False")] {
+                let args =
+                    read(json!({"query": " q ", "rounds": rounds, "think": think, "state": "Done"}))
+                        .unwrap();
+                assert_eq!(args.text("query"), Some("q"));
+                assert_eq!(args.whole("rounds"), Some(3));
+                assert_eq!(args.flag("think"), Some(false));
+                assert_eq!(args.text("state"), Some("done"));
+            }
+        }
+        for absent in [json!(null), json!("")] {
+            let args = read(
+                json!({"query": "q", "rounds": absent, "think": absent, "country": absent}),
+            )
+            .unwrap();
+            assert_eq!(args.whole("rounds"), Some(4));
+            assert_eq!(args.flag("think"), Some(true));
+            assert_eq!(args.text("country"), None);
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_named_at_once() {
+        let wrong = read(json!({
+            "query": " ", "rounds": 9, "think": "maybe", "state": "lost", "country": [], "depth": 1
+        }))
+        .unwrap_err();
+        for (name, sentence) in ["query", "country", "rounds", "think", "state", "depth"]
+            .iter()
+            .zip(&wrong)
+        {
+            assert!(sentence.starts_with(&format!("`{name}`")), "{sentence}");
+        }
+        assert_eq!(wrong.len(), 6);
+        for rounds in [json!(1.5), json!("many"), json!(true), json!(0), json!(1e300)] {
+            assert!(read(json!({"query": "q", "rounds": rounds})).is_err(), "{rounds}");
+        }
+    }
+}
