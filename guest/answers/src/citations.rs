@@ -27,8 +27,11 @@ impl<'a> Frame<'a> {
     pub(crate) fn read(payload: &'a Json) -> Option<Self> {
         Some(Self {
             url: payload.text_of("url")?,
-            end_index: payload.get("end_index").and_then(Json::count),
-            upstream_number: payload.get("number").and_then(Json::small),
+            end_index: payload.get("end_index").and_then(Json::integer),
+            upstream_number: payload
+                .get("number")
+                .and_then(Json::integer)
+                .and_then(|number| number.try_into().ok()),
             snippet: payload.text_of("snippet"),
             favicon: payload
                 .text_of("favicon")
@@ -147,7 +150,7 @@ impl Sources {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests {
     use super::*;
 

@@ -66,7 +66,6 @@ pub(crate) struct Collector {
     blindspots: Ordered<String>,
     thinking: Vec<Thinking>,
     progress: BTreeMap<u32, Progress>,
-    last_iteration: u32,
     usage: Option<Usage>,
     /// Closed answers, and where in the prose each stood; the last is the answer.
     answers: Vec<(usize, String)>,
@@ -117,7 +116,6 @@ impl Collector {
             blindspots: Ordered::default(),
             thinking: Vec::new(),
             progress: BTreeMap::new(),
-            last_iteration: 1,
             usage: None,
             answers: Vec::new(),
             warnings: Vec::new(),
@@ -197,8 +195,12 @@ impl Collector {
         self.text(&entity.text);
         self.entities.push(entity.clone());
         self.event(EventKind::Entity(entity));
-        if left_out > 0 {
-            self.warn(code::BAD_URL, "of an entity");
+        self.bad_urls(&left_out);
+    }
+
+    fn bad_urls(&mut self, urls: &[String]) {
+        for url in urls {
+            self.warn(code::BAD_URL, url);
         }
     }
 
@@ -234,19 +236,16 @@ impl Collector {
         }
         self.thinking.push(thinking.clone());
         self.event(EventKind::Thinking(thinking));
-        if left_out > 0 {
-            self.warn(code::BAD_URL, "of a selected page");
-        }
+        self.bad_urls(&left_out);
     }
 
     fn progress(&mut self, payload: &Json) {
-        let Some(progress) = research::progress(payload, self.last_iteration) else {
+        let Some(progress) = research::progress(payload) else {
             return self.warn(code::BAD_TAG, "progress");
         };
         if !self.reserve(0) {
             return;
         }
-        self.last_iteration = progress.iteration;
         if self
             .progress
             .insert(progress.iteration, progress.clone())

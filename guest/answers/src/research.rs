@@ -23,8 +23,8 @@ pub(crate) fn analyzing(payload: &Json) -> Option<Analyzing> {
     })
 }
 
-/// The second value is how many URLs were left out, being neither http nor https.
-pub(crate) fn thinking(payload: &Json) -> Option<(Thinking, usize)> {
+/// The second value holds what was left out, being neither http nor https.
+pub(crate) fn thinking(payload: &Json) -> Option<(Thinking, Vec<String>)> {
     let count = |name| payload.get(name).and_then(Json::small);
     let selected = payload.get("urls_selected");
     let (urls, left_out) = web_urls(selected.map(Json::items).unwrap_or_default());
@@ -38,15 +38,11 @@ pub(crate) fn thinking(payload: &Json) -> Option<(Thinking, usize)> {
     Some((thinking, left_out))
 }
 
-/// `last` is the iteration of the frame before: a frame that names none belongs to it.
-pub(crate) fn progress(payload: &Json, last: u32) -> Option<Progress> {
+pub(crate) fn progress(payload: &Json) -> Option<Progress> {
     let count = |name| payload.get(name).and_then(Json::count);
     let float = |name| payload.get(name).and_then(Json::float);
-    let progress = Progress {
-        iteration: payload
-            .get("number_of_iterations")
-            .and_then(Json::small)
-            .unwrap_or(last),
+    Some(Progress {
+        iteration: payload.get("number_of_iterations").and_then(Json::small)?,
         // The misspelling is the upstream's.
         elapsed_seconds: float("elasped_seconds").or_else(|| float("elapsed_seconds")),
         queries: count("number_of_queries"),
@@ -55,28 +51,24 @@ pub(crate) fn progress(payload: &Json, last: u32) -> Option<Progress> {
         tokens_in: count("number_of_input_tokens"),
         tokens_thinking: count("number_of_thinking_tokens"),
         tokens_out: count("number_of_output_tokens"),
-    };
-    let empty = Progress {
-        iteration: progress.iteration,
-        elapsed_seconds: None,
-        queries: None,
-        urls_analyzed: None,
-        snippets_analyzed: None,
-        tokens_in: None,
-        tokens_thinking: None,
-        tokens_out: None,
-    };
-    let known = progress != empty || payload.get("number_of_iterations").is_some();
-    known.then_some(progress)
+    })
 }
 
-/// The second value is how many URLs were left out.
-pub(crate) fn entity(payload: &Json) -> Option<(Entity, usize)> {
+/// The second value holds the URLs that were left out.
+pub(crate) fn entity(payload: &Json) -> Option<(Entity, Vec<String>)> {
     let text = |name| payload.text_of(name).filter(|text: &&str| !text.is_empty());
     let shown = text("original_tokens").or_else(|| text("name"))?;
-    let (images, mut left_out) = images(payload.get("images"));
-    let href = text("href").filter(|href| is_web(href));
-    left_out += usize::from(href.is_none() && text("href").is_some());
+    let (images, no_images) = images(payload.get("images"));
+    let (href, no_href) = text("href")
+        .map(str::to_owned)
+        .map_or((None, None), |href| {
+            if is_web(&href) {
+                (Some(href), None)
+            } else {
+                (None, Some(href))
+            }
+        });
+    let left_out = no_href.into_iter().chain(no_images).collect();
     let citations = match payload.get("citations") {
         Some(value @ (Json::Array(_) | Json::Object(_))) => {
             let mut writer = Writer::default();
@@ -87,7 +79,7 @@ pub(crate) fn entity(payload: &Json) -> Option<(Entity, usize)> {
     };
     let entity = Entity {
         name: text("name").unwrap_or(shown).to_owned(),
-        href: href.map(str::to_owned),
+        href,
         text: shown.to_owned(),
         instance_of: text("instance_of").map(str::to_owned),
         images,
@@ -97,33 +89,25 @@ pub(crate) fn entity(payload: &Json) -> Option<(Entity, usize)> {
 }
 
 /// Images come as URLs, or as objects that have one.
-fn images(images: Option<&Json>) -> (Vec<String>, usize) {
+fn images(images: Option<&Json>) -> (Vec<String>, Vec<String>) {
     const MEMBERS: [&str; 3] = ["url", "src", "original"];
     let items = images.map(Json::items).unwrap_or_default();
-    let urls: Vec<Json> = items
-        .iter()
-        .map(|item| {
-            let member = MEMBERS.into_iter().find_map(|name| item.get(name));
-            member.unwrap_or(item).clone()
-        })
-        .collect();
-    web_urls(&urls)
+    web_urls(items.iter().map(|item| {
+        let member = MEMBERS.into_iter().find_map(|name| item.get(name));
+        member.unwrap_or(item)
+    }))
 }
 
-fn web_urls(items: &[Json]) -> (Vec<String>, usize) {
-    let urls: Vec<String> = items
-        .iter()
-        .filter_map(Json::text)
-        .filter(|url| is_web(url))
-        .map(str::to_owned)
-        .collect();
-    let left_out = items.len() - urls.len();
-    (urls, left_out)
+/// The strings among the items: the URLs of the web, and the others.
+fn web_urls<'a>(items: impl IntoIterator<Item = &'a Json>) -> (Vec<String>, Vec<String>) {
+    let texts = items.into_iter().filter_map(Json::text).map(str::to_owned);
+    texts.partition(|url| is_web(url))
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests {
+    use super::progress as read_progress;
     use super::*;
 
     fn json(text: &str) -> Json {
@@ -142,21 +126,17 @@ mod tests {
 
     #[test]
     fn both_spellings_of_elapsed() {
-        let progress = |text| super::progress(&json(text), 4);
+        let progress = |text| read_progress(&json(text));
+        let elapsed = |text| progress(text).unwrap().elapsed_seconds;
         assert_eq!(
-            progress(r#"{"elasped_seconds":1.5}"#)
-                .unwrap()
-                .elapsed_seconds,
+            elapsed(r#"{"number_of_iterations":1,"elasped_seconds":1.5}"#),
             Some(1.5)
         );
         assert_eq!(
-            progress(r#"{"elapsed_seconds":"2"}"#)
-                .unwrap()
-                .elapsed_seconds,
+            elapsed(r#"{"number_of_iterations":1,"elapsed_seconds":"2"}"#),
             Some(2.0)
         );
-        assert_eq!(progress(r#"{"elapsed_seconds":"2"}"#).unwrap().iteration, 4);
-        assert_eq!(progress(r#"{"x":1}"#), None);
+        assert_eq!(progress(r#"{"elapsed_seconds":1}"#), None);
     }
 
     #[test]
@@ -169,7 +149,7 @@ mod tests {
         assert_eq!(entity.href, None);
         assert_eq!(entity.images, ["https://i/1", "https://i/2"]);
         assert_eq!(entity.citations, r#"{"a":[1,null]}"#);
-        assert_eq!(left_out, 2);
+        assert_eq!(left_out, ["javascript:x", "data:x"]);
         assert_eq!(super::entity(&json("{}")), None);
     }
 }

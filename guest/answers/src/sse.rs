@@ -152,7 +152,7 @@ impl Framer {
     }
 
     /// A line that came in pieces has ended.
-    fn end_line<'a>(&mut self, direct: &mut Option<&'a [u8]>) -> Result<(), TooLong> {
+    fn end_line(&mut self, direct: &mut Option<&[u8]>) -> Result<(), TooLong> {
         let line = std::mem::take(&mut self.line);
         let stripped = self.strip_bom(&line);
         if let Some(value) = self.field(stripped) {

@@ -99,7 +99,7 @@ fn with_estimate(mut usage: Usage) -> Usage {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests {
     use super::*;
 

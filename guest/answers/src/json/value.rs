@@ -119,6 +119,14 @@ impl Json {
         (float.trunc() == float && (0.0..=EXACT).contains(&float)).then_some(float as u64)
     }
 
+    /// A whole number from 0 that is written as a number.
+    pub(crate) fn integer(&self) -> Option<u64> {
+        match self {
+            Json::Number(_) => self.count(),
+            _ => None,
+        }
+    }
+
     /// As [`Json::count`], where it fits.
     pub(crate) fn small(&self) -> Option<u32> {
         self.count()?.try_into().ok()
@@ -208,22 +216,27 @@ impl Reader<'_> {
                 Some(_) => return None,
             }
             let key = self.string()?;
-            if !self.cut && !self.eat(b':') && !self.cut {
-                return None;
-            }
             if self.cut {
                 break;
             }
+            if !self.eat(b':') {
+                return self.cut.then_some(Json::Object(members));
+            }
             let value = self.value(depth)?;
             members.push((key, value));
-            if self.cut || self.eat(b'}') {
+            if self.is_last(b'}')? {
                 break;
-            }
-            if !self.cut && !self.eat(b',') {
-                return None;
             }
         }
         Some(Json::Object(members))
+    }
+
+    /// After an item: whether the container ends here, closed or cut; if not, the comma is taken.
+    fn is_last(&mut self, bracket: u8) -> Option<bool> {
+        if self.eat(bracket) || self.cut {
+            return Some(true);
+        }
+        self.eat(b',').then_some(false)
     }
 
     fn array(&mut self, depth: u32) -> Option<Json> {
@@ -235,11 +248,8 @@ impl Reader<'_> {
         while !self.cut {
             let value = self.value(depth)?;
             items.push(value);
-            if self.cut || self.eat(b']') {
+            if self.is_last(b']')? {
                 break;
-            }
-            if !self.cut && !self.eat(b',') {
-                return None;
             }
         }
         Some(Json::Array(items))
@@ -339,7 +349,7 @@ fn cut_escape(bytes: &[u8], at: usize) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests {
     use super::*;
 
