@@ -9,4 +9,7 @@
 pub mod cli;
 pub mod engine;
 pub mod exit;
+pub mod settings;
+pub mod simulator;
 pub mod transport;
+pub mod upstream;

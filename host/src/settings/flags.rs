@@ -1,0 +1,88 @@
+//! The flags that every command shares.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Flags shared by all commands; each wins over its environment variable and its entry in `glovebox.toml`.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Settings")]
+pub struct Flags {
+    /// Where jobs, captures and the spend ledger are kept [env: GLOVEBOX_STATE_DIR]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub state_dir: Option<PathBuf>,
+    /// Where calls go: an https origin, or a loopback one [env: GLOVEBOX_UPSTREAM]
+    #[arg(long, global = true, value_name = "ORIGIN")]
+    pub upstream: Option<String>,
+    /// Another component instead of the embedded one [env: GLOVEBOX_COMPONENT]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub component: Option<PathBuf>,
+    /// How long results are kept after their end, such as 24h or 30m [env: GLOVEBOX_KEEP]
+    #[arg(long, global = true, value_name = "TIME")]
+    pub keep: Option<String>,
+    /// Do not capture the raw streams [env: GLOVEBOX_CAPTURE=false]
+    #[arg(long, global = true)]
+    pub no_capture: bool,
+    /// Refuse calls that could bring a UTC day above this [env: GLOVEBOX_BUDGET_USD_PER_DAY]
+    #[arg(long, global = true, value_name = "USD")]
+    pub budget_usd_per_day: Option<String>,
+    /// The longest that an answer may take [env: GLOVEBOX_TIMEOUT_ANSWER]
+    #[arg(long, global = true, value_name = "TIME", hide_short_help = true)]
+    pub timeout_answer: Option<String>,
+    /// The longest that a research may take [env: GLOVEBOX_TIMEOUT_RESEARCH]
+    #[arg(long, global = true, value_name = "TIME", hide_short_help = true)]
+    pub timeout_research: Option<String>,
+    /// The longest silence of the upstream [env: GLOVEBOX_TIMEOUT_IDLE]
+    #[arg(long, global = true, value_name = "TIME", hide_short_help = true)]
+    pub timeout_idle: Option<String>,
+    /// Call a simulator on this machine instead of the upstream [env: GLOVEBOX_SIMULATE=true]
+    #[arg(long, global = true)]
+    pub simulate: bool,
+    /// The simulator's pace: 1 as measured, 0 at once [env: GLOVEBOX_PACE]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FACTOR",
+        allow_negative_numbers = true
+    )]
+    pub pace: Option<String>,
+}
+
+impl Flags {
+    /// The flags that were given: name of the setting, the flag, its text.
+    pub(super) fn given(&self) -> Vec<(&'static str, &'static str, String)> {
+        let path = |path: &Option<PathBuf>| {
+            path.as_ref()
+                .map(|path| path.to_string_lossy().into_owned())
+        };
+        let switch = |on: bool, text: &str| on.then(|| text.to_owned());
+        [
+            ("state_dir", "--state-dir", path(&self.state_dir)),
+            ("upstream", "--upstream", self.upstream.clone()),
+            ("component", "--component", path(&self.component)),
+            ("keep", "--keep", self.keep.clone()),
+            ("capture", "--no-capture", switch(self.no_capture, "false")),
+            (
+                "budget_usd_per_day",
+                "--budget-usd-per-day",
+                self.budget_usd_per_day.clone(),
+            ),
+            (
+                "timeout_answer",
+                "--timeout-answer",
+                self.timeout_answer.clone(),
+            ),
+            (
+                "timeout_research",
+                "--timeout-research",
+                self.timeout_research.clone(),
+            ),
+            ("timeout_idle", "--timeout-idle", self.timeout_idle.clone()),
+            ("simulate", "--simulate", switch(self.simulate, "true")),
+            ("pace", "--pace", self.pace.clone()),
+        ]
+        .into_iter()
+        .filter_map(|(name, flag, text)| text.map(|text| (name, flag, text)))
+        .collect()
+    }
+}

@@ -1,0 +1,139 @@
+//! Where the key is looked for.
+
+use std::path::Path;
+
+use secrecy::{ExposeSecret, SecretString};
+
+use super::layers::Environment;
+use crate::upstream::{ApiKey, KeyError};
+
+/// The variables, in the order in which they count: each pair a key and a file that holds one.
+const VARIABLES: [(&str, &str); 2] = [
+    ("BRAVE_ANSWERS_KEY", "BRAVE_ANSWERS_KEY_FILE"),
+    ("BRAVE_API_KEY", "BRAVE_API_KEY_FILE"),
+];
+/// A key is some tens of bytes; a file beyond this is another file.
+const KEY_FILE_BYTES: u64 = 4096;
+
+/// What the environment says about the key. Files are read when the key is needed.
+#[derive(Clone, Debug, Default)]
+pub struct KeySources(Vec<Source>);
+
+#[derive(Clone, Debug)]
+enum Source {
+    Value(&'static str, SecretString),
+    File(&'static str, String),
+}
+
+/// The key, where it came from, and what is odd about that.
+#[derive(Clone, Debug)]
+pub struct KeyReport {
+    /// The key, or why there is none.
+    pub key: Result<ApiKey, KeyError>,
+    /// The variable that it came from.
+    pub origin: Option<&'static str>,
+    /// What is odd and does no harm yet.
+    pub warning: Option<String>,
+}
+
+impl KeySources {
+    pub(super) fn of(environment: &Environment) -> Self {
+        let mut sources = Vec::new();
+        for (value, file) in VARIABLES {
+            if let Some(text) = environment.get(value) {
+                sources.push(Source::Value(value, SecretString::from(text)));
+            }
+            if let Some(path) = environment.get(file) {
+                sources.push(Source::File(file, path.to_owned()));
+            }
+        }
+        Self(sources)
+    }
+
+    /// The first source decides, also where it is bad: another key than the one meant must not be used.
+    pub(super) fn read(&self) -> KeyReport {
+        match self.0.first() {
+            None => KeyReport {
+                key: Err(KeyError::Missing),
+                origin: None,
+                warning: None,
+            },
+            Some(Source::Value(name, text)) => KeyReport {
+                key: ApiKey::parse(text.expose_secret(), name),
+                origin: Some(name),
+                warning: None,
+            },
+            Some(Source::File(name, path)) => read_file(name, path),
+        }
+    }
+}
+
+fn read_file(variable: &'static str, path: &str) -> KeyReport {
+    let mode = others_may(Path::new(path));
+    let key = match mode {
+        Others::Write => Err(KeyError::Writable {
+            variable: variable.to_owned(),
+            path: path.to_owned(),
+        }),
+        Others::Read | Others::Nothing => read_text(path)
+            .map_err(|reason| KeyError::Unreadable {
+                variable: variable.to_owned(),
+                path: path.to_owned(),
+                reason,
+            })
+            .and_then(|text| {
+                ApiKey::parse(
+                    text.expose_secret(),
+                    &format!("the file {path} (named by {variable})"),
+                )
+            }),
+    };
+    let warning = matches!(mode, Others::Read)
+        .then(|| format!("the key file {path} can be read by other users: run chmod 600 {path}"));
+    KeyReport {
+        key,
+        origin: Some(variable),
+        warning,
+    }
+}
+
+fn read_text(path: &str) -> Result<SecretString, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if metadata.is_dir() {
+        return Err("it is a folder".to_owned());
+    }
+    if metadata.len() > KEY_FILE_BYTES {
+        return Err(format!(
+            "it is larger than {KEY_FILE_BYTES} bytes, so it is no key file"
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes)
+        .map(SecretString::from)
+        .map_err(|_| "it is not text".to_owned())
+}
+
+#[derive(Clone, Copy)]
+enum Others {
+    Nothing,
+    Read,
+    Write,
+}
+
+#[cfg(unix)]
+fn others_may(path: &Path) -> Others {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    if mode & 0o022 != 0 {
+        Others::Write
+    } else if mode & 0o044 != 0 {
+        Others::Read
+    } else {
+        Others::Nothing
+    }
+}
+
+#[cfg(not(unix))]
+fn others_may(_path: &Path) -> Others {
+    Others::Nothing
+}

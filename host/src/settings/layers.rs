@@ -1,0 +1,300 @@
+//! The layers that settings come from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use figment::providers::{Format, Toml};
+use figment::value::{Dict, Map, Value};
+use figment::{Error as FigmentError, Figment, Metadata, Profile, Provider};
+
+use super::{Flags, Setting, SettingsError};
+
+/// The settings there are: the name in `glovebox.toml` and the environment variable.
+pub const NAMES: [(&str, &str); 11] = [
+    ("state_dir", "GLOVEBOX_STATE_DIR"),
+    ("upstream", "GLOVEBOX_UPSTREAM"),
+    ("component", "GLOVEBOX_COMPONENT"),
+    ("keep", "GLOVEBOX_KEEP"),
+    ("capture", "GLOVEBOX_CAPTURE"),
+    ("budget_usd_per_day", "GLOVEBOX_BUDGET_USD_PER_DAY"),
+    ("timeout_answer", "GLOVEBOX_TIMEOUT_ANSWER"),
+    ("timeout_research", "GLOVEBOX_TIMEOUT_RESEARCH"),
+    ("timeout_idle", "GLOVEBOX_TIMEOUT_IDLE"),
+    ("simulate", "GLOVEBOX_SIMULATE"),
+    ("pace", "GLOVEBOX_PACE"),
+];
+
+const FLAG_LAYER: &str = "flag";
+const ENVIRONMENT_LAYER: &str = "environment";
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag.
+    Flag(String),
+    /// An environment variable.
+    Environment(String),
+    /// The config file.
+    File(PathBuf),
+    /// Nobody set it.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => out.write_str(flag),
+            Self::Environment(name) => out.write_str(name),
+            Self::File(path) => write!(out, "{}", path.display()),
+            Self::Default => out.write_str("default"),
+        }
+    }
+}
+
+/// The environment variables that matter here.
+#[derive(Clone, Default)]
+pub struct Environment(BTreeMap<String, String>);
+
+impl Environment {
+    /// This process's.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+        Self(
+            std::env::vars_os()
+                .map(|(name, value)| (text(name), text(value)))
+                .collect(),
+        )
+    }
+
+    /// A variable; an empty one counts as not set.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Environment {
+    fn from(pairs: [(&str, &str); N]) -> Self {
+        Self(
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        )
+    }
+}
+
+/// Texts under their settings' names.
+struct Texts {
+    layer: &'static str,
+    texts: BTreeMap<&'static str, String>,
+}
+
+impl Provider for Texts {
+    fn metadata(&self) -> Metadata {
+        Metadata::named(self.layer)
+    }
+
+    fn data(&self) -> Result<Map<Profile, Dict>, FigmentError> {
+        let dict: Dict = self
+            .texts
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), Value::from(text.clone())))
+            .collect();
+        Ok(Map::from([(Profile::Default, dict)]))
+    }
+}
+
+/// All layers, merged.
+pub(super) struct Layers {
+    figment: Figment,
+    flags: BTreeMap<&'static str, &'static str>,
+    file: PathBuf,
+}
+
+impl Layers {
+    pub(super) fn read(
+        flags: &Flags,
+        environment: &Environment,
+        file: &Path,
+    ) -> Result<Self, SettingsError> {
+        let given = flags.given();
+        let from_flags = given
+            .iter()
+            .map(|(name, _, text)| (*name, text.clone()))
+            .collect();
+        let from_environment = NAMES
+            .into_iter()
+            .filter_map(|(name, variable)| {
+                environment
+                    .get(variable)
+                    .map(|text| (name, text.to_owned()))
+            })
+            .collect();
+        let from_file = read_file(file)?;
+        let figment = Figment::new()
+            .merge(Toml::string(&from_file))
+            .merge(Texts {
+                layer: ENVIRONMENT_LAYER,
+                texts: from_environment,
+            })
+            .merge(Texts {
+                layer: FLAG_LAYER,
+                texts: from_flags,
+            });
+        let layers = Self {
+            figment,
+            flags: given
+                .into_iter()
+                .map(|(name, flag, _)| (name, flag))
+                .collect(),
+            file: file.to_owned(),
+        };
+        layers.refuse_unknown(&from_file)?;
+        Ok(layers)
+    }
+
+    /// A setting that always has a value.
+    pub(super) fn required<T>(
+        &self,
+        name: &'static str,
+        default: impl FnOnce() -> Result<T, SettingsError>,
+        check: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Setting<T>, SettingsError> {
+        match self.find(name)? {
+            Some((text, origin)) => checked(name, &text, origin, check),
+            None => Ok(Setting {
+                value: default()?,
+                origin: Origin::Default,
+            }),
+        }
+    }
+
+    /// A setting that may be absent.
+    pub(super) fn optional<T>(
+        &self,
+        name: &'static str,
+        check: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<Setting<Option<T>>, SettingsError> {
+        self.required(name, || Ok(None), |text| check(text).map(Some))
+    }
+
+    /// Variables that look like settings and are none: a misspelt one would be ignored in silence.
+    pub(super) fn advice(&self, environment: &Environment) -> Vec<String> {
+        environment
+            .names()
+            .filter(|name| {
+                name.starts_with("GLOVEBOX_") && !NAMES.iter().any(|known| known.1 == *name)
+            })
+            .map(|name| format!("{name} is set in the environment but is no setting of glovebox"))
+            .collect()
+    }
+
+    fn find(&self, name: &'static str) -> Result<Option<(String, Origin)>, SettingsError> {
+        let Ok(value) = self.figment.find_value(name) else {
+            return Ok(None);
+        };
+        let origin = self.origin(name, &value);
+        match text(&value) {
+            Some(text) => Ok(Some((text, origin))),
+            None => Err(SettingsError(format!(
+                "{name} (from {origin}) must be a single value, not a table or list"
+            ))),
+        }
+    }
+
+    fn origin(&self, name: &'static str, value: &Value) -> Origin {
+        let layer = self
+            .figment
+            .get_metadata(value.tag())
+            .map(|metadata| metadata.name.clone());
+        match layer.as_deref() {
+            Some(FLAG_LAYER) => {
+                Origin::Flag(self.flags.get(name).copied().unwrap_or_default().to_owned())
+            }
+            Some(ENVIRONMENT_LAYER) => {
+                let variable = NAMES
+                    .iter()
+                    .find(|known| known.0 == name)
+                    .map(|known| known.1);
+                Origin::Environment(variable.unwrap_or_default().to_owned())
+            }
+            _ => Origin::File(self.file.clone()),
+        }
+    }
+
+    fn refuse_unknown(&self, from_file: &str) -> Result<(), SettingsError> {
+        let keys: toml_edit::DocumentMut =
+            from_file.parse().map_err(|error: toml_edit::TomlError| {
+                SettingsError(format!(
+                    "{} is not valid TOML: {}",
+                    self.file.display(),
+                    error.message()
+                ))
+            })?;
+        for (key, _) in keys.iter() {
+            if key.contains("key") || key.contains("token") {
+                return Err(SettingsError(format!(
+                    "{} holds {key:?}: keys do not belong there; use BRAVE_ANSWERS_KEY or BRAVE_ANSWERS_KEY_FILE",
+                    self.file.display()
+                )));
+            }
+            if !NAMES.iter().any(|known| known.0 == key) {
+                let names: Vec<&str> = NAMES.iter().map(|known| known.0).collect();
+                return Err(SettingsError(format!(
+                    "{} holds {key:?}, which is no setting; there are: {}",
+                    self.file.display(),
+                    names.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_file(file: &Path) -> Result<String, SettingsError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(SettingsError(format!(
+            "cannot read {}: {error}",
+            file.display()
+        ))),
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    if let Some(text) = value.as_str() {
+        return Some(text.to_owned());
+    }
+    if let Some(on) = value.to_bool() {
+        return Some(on.to_string());
+    }
+    if let Some(number) = value.to_i128() {
+        return Some(number.to_string());
+    }
+    value.to_f64().map(|number| number.to_string())
+}
+
+fn checked<T>(
+    name: &str,
+    text: &str,
+    origin: Origin,
+    check: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Setting<T>, SettingsError> {
+    match check(text.trim()) {
+        Ok(value) => Ok(Setting { value, origin }),
+        Err(problem) => Err(SettingsError(format!(
+            "{name} = {text:?} (from {origin}) {problem}"
+        ))),
+    }
+}

@@ -1,0 +1,296 @@
+//! Sends calls: one origin, one key, slots, retries, a deadline.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use tokio::time::{Instant, sleep_until, timeout_at};
+use url::Url;
+
+use super::error::before_reply;
+use super::limits::{CONNECT, ERROR_BODY_BYTES};
+use super::{
+    ApiKey, CallLimits, Classify, FailureKind, Header, KEY_HEADER, KeyError, Limiter, Origin,
+    Phase, Reply, Request, RetryPolicy, UpstreamError,
+};
+
+/// After a refusal for the rate, the upstream's window of one second must pass.
+const RATE_WAIT: Duration = Duration::from_secs(1);
+/// The first wait after a failed connection or a 5xx; doubled each time.
+const FIRST_WAIT: Duration = Duration::from_millis(300);
+/// Waits are lengthened by up to this part, so that many clients do not return together.
+const JITTER: f64 = 0.5;
+/// A wait that the upstream asks for beyond this is not waited out but reported.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// Headers that belong to the host, whatever the component wants.
+const HOST_HEADERS: [&str; 14] = [
+    KEY_HEADER,
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "upgrade",
+    "te",
+    "trailer",
+    "expect",
+    "keep-alive",
+    "accept-encoding",
+];
+
+/// What a [`Client`] is made from.
+#[derive(Clone, Debug)]
+pub struct UpstreamConfig {
+    /// Where calls go.
+    pub origin: Origin,
+    /// The key, or why there is none: an error only once a call is to be sent.
+    pub key: Result<ApiKey, KeyError>,
+}
+
+/// The HTTP client. Cheap to clone; clones share connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    config: UpstreamConfig,
+}
+
+/// A request as it goes out.
+#[derive(Clone, Debug)]
+struct Prepared {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: bytes::Bytes,
+}
+
+impl Client {
+    /// Sets up a client. Nothing is sent.
+    ///
+    /// # Errors
+    /// Where the system's certificates or a proxy variable cannot be used.
+    pub fn new(config: UpstreamConfig) -> Result<Self, UpstreamError> {
+        // An error only says that another part of the process was first with the same provider.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder()
+            .user_agent(concat!("glovebox/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(CONNECT)
+            .gzip(true);
+        if config.origin.is_loopback() {
+            builder = builder.no_proxy();
+        }
+        if !config.origin.is_tls() {
+            // No certificate is needed, so their lack must not be an error, nor reading them cost time.
+            builder = builder.tls_certs_only([]);
+        }
+        let http = builder
+            .build()
+            .map_err(|error| UpstreamError::Setup(setup_reason(&error)))?;
+        Ok(Self { http, config })
+    }
+
+    /// Where calls go.
+    #[must_use]
+    pub fn origin(&self) -> &Origin {
+        &self.config.origin
+    }
+
+    /// Sends a request and gives the reply once its head has come with a good status.
+    /// Dropping the future, or later the reply, closes the connection.
+    ///
+    /// # Errors
+    /// What ended the call, after the retries that `limits` allows.
+    pub async fn send(
+        &self,
+        request: &Request,
+        limits: &CallLimits,
+        limiter: &dyn Limiter,
+        classify: &Classify<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        let prepared = self.prepare(request)?;
+        let mut retry: u32 = 0;
+        loop {
+            limiter.acquire(limits.deadline).await?;
+            let error = match self.attempt(&prepared, limits, classify).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
+            };
+            let Some(until) = next_attempt(&error, retry, limits) else {
+                return Err(error);
+            };
+            retry += 1;
+            tracing::info!(
+                kind = error.kind(),
+                retry,
+                "the upstream call is tried again"
+            );
+            sleep_until(until).await;
+        }
+    }
+
+    fn prepare(&self, request: &Request) -> Result<Prepared, UpstreamError> {
+        let key = self
+            .config
+            .key
+            .clone()?
+            .header()
+            .ok_or(UpstreamError::BadRequest("the key"))?;
+        let method = Method::from_bytes(request.method.as_bytes())
+            .map_err(|_| UpstreamError::BadRequest("its method"))?;
+        let url = self
+            .config
+            .origin
+            .join(&request.path)
+            .ok_or(UpstreamError::BadRequest("its path"))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &request.headers {
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| UpstreamError::BadRequest("a header's name"))?;
+            if HOST_HEADERS.contains(&name.as_str()) {
+                continue;
+            }
+            let value = HeaderValue::from_str(value)
+                .map_err(|_| UpstreamError::BadRequest("a header's value"))?;
+            headers.append(name, value);
+        }
+        headers.insert(HeaderName::from_static(KEY_HEADER), key);
+        Ok(Prepared {
+            method,
+            url,
+            headers,
+            body: request.body.clone().into(),
+        })
+    }
+
+    async fn attempt(
+        &self,
+        prepared: &Prepared,
+        limits: &CallLimits,
+        classify: &Classify<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        let sending = self
+            .http
+            .request(prepared.method.clone(), prepared.url.clone())
+            .headers(prepared.headers.clone())
+            .body(prepared.body.clone())
+            .send();
+        let (until, phase, after) =
+            sooner(limits, Instant::now() + limits.first_byte, Phase::FirstByte);
+        let response = timeout_at(until, sending)
+            .await
+            .map_err(|_| UpstreamError::TimeOut { phase, after })?
+            .map_err(|error| {
+                before_reply(&error, &self.config.origin, CONNECT, self.may_be_proxied())
+            })?;
+        let status = response.status().as_u16();
+        let headers = lossy(response.headers());
+        if status == 200 {
+            return Ok(Reply::read(response, status, headers, *limits));
+        }
+        let body = error_body(response, limits).await;
+        Err(UpstreamError::Refused(Box::new(classify(
+            status, &headers, &body,
+        ))))
+    }
+
+    /// Whether a proxy is set for such calls; `NO_PROXY` may still exempt this one.
+    fn may_be_proxied(&self) -> bool {
+        !self.config.origin.is_loopback()
+            && ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+                .iter()
+                .any(|name| std::env::var_os(name).is_some())
+    }
+}
+
+/// The sooner of a wait's own end and the call's deadline, with what it is called.
+pub(super) fn sooner(
+    limits: &CallLimits,
+    end: Instant,
+    phase: Phase,
+) -> (Instant, Phase, Duration) {
+    let after = if phase == Phase::FirstByte {
+        limits.first_byte
+    } else {
+        limits.idle
+    };
+    if limits.deadline < end {
+        (limits.deadline, Phase::Total, limits.total)
+    } else {
+        (end, phase, after)
+    }
+}
+
+fn lossy(headers: &HeaderMap) -> Vec<Header> {
+    headers
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.as_str().to_owned(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        })
+        .collect()
+}
+
+/// The start of an unsuccessful reply's body; what does not come in time is left out, for the status alone
+/// says enough.
+async fn error_body(mut response: reqwest::Response, limits: &CallLimits) -> Vec<u8> {
+    let mut body = Vec::new();
+    let until = limits.deadline.min(Instant::now() + limits.idle);
+    while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
+        let room = ERROR_BODY_BYTES - body.len();
+        body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        if body.len() == ERROR_BODY_BYTES {
+            break;
+        }
+    }
+    body
+}
+
+/// When to try again, if that is allowed and there is time.
+fn next_attempt(error: &UpstreamError, retry: u32, limits: &CallLimits) -> Option<Instant> {
+    let RetryPolicy {
+        retries,
+        server_errors,
+    } = limits.retry;
+    if retry >= retries {
+        return None;
+    }
+    let wait = match error {
+        UpstreamError::Dns { .. }
+        | UpstreamError::Unreachable { .. }
+        | UpstreamError::TimeOut {
+            phase: Phase::Connect,
+            ..
+        } => FIRST_WAIT * 2_u32.pow(retry),
+        UpstreamError::Refused(failure) => match failure.kind {
+            FailureKind::RateLimited => RATE_WAIT.max(asked_wait(failure.retry_after_seconds)),
+            FailureKind::ServerError if server_errors => {
+                (FIRST_WAIT * 2_u32.pow(retry)).max(asked_wait(failure.retry_after_seconds))
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    if wait > LONGEST_WAIT {
+        return None;
+    }
+    let until = Instant::now() + wait.mul_f64(1.0 + JITTER * fastrand::f64());
+    (until < limits.deadline).then_some(until)
+}
+
+fn asked_wait(seconds: Option<f64>) -> Duration {
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .unwrap_or_default()
+}
+
+fn setup_reason(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

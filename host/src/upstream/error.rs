@@ -1,0 +1,443 @@
+//! What can go wrong between here and the upstream, each in one sentence that says what to do.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use super::KeyError;
+use super::limiter::NoSlot;
+use super::origin::Origin;
+use crate::exit::Exit;
+
+/// Why the upstream refused or failed, as the component classified it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The account has no plan for this.
+    NoPlan,
+    /// The spend cap is reached.
+    SpendCap,
+    /// Not allowed.
+    NotAllowed,
+    /// Unknown subscription or API version.
+    NotFound,
+    /// The key is wrong.
+    BadKey,
+    /// No key was sent.
+    NoKey,
+    /// The request is malformed or its options exclude each other.
+    InvalidRequest,
+    /// Too many requests a second.
+    RateLimited,
+    /// The month's quota is used up.
+    Quota,
+    /// A 5xx.
+    ServerError,
+    /// A redirect.
+    Redirect,
+    /// Any other status.
+    Unexpected,
+}
+
+impl FailureKind {
+    /// The hyphenated name, as in the contract of the component.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NoPlan => "no-plan",
+            Self::SpendCap => "spend-cap",
+            Self::NotAllowed => "not-allowed",
+            Self::NotFound => "not-found",
+            Self::BadKey => "bad-key",
+            Self::NoKey => "no-key",
+            Self::InvalidRequest => "invalid-request",
+            Self::RateLimited => "rate-limited",
+            Self::Quota => "quota",
+            Self::ServerError => "server-error",
+            Self::Redirect => "redirect",
+            Self::Unexpected => "unexpected",
+        }
+    }
+
+    /// The kind of a hyphenated name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        [
+            Self::NoPlan,
+            Self::SpendCap,
+            Self::NotAllowed,
+            Self::NotFound,
+            Self::BadKey,
+            Self::NoKey,
+            Self::InvalidRequest,
+            Self::RateLimited,
+            Self::Quota,
+            Self::ServerError,
+            Self::Redirect,
+            Self::Unexpected,
+        ]
+        .into_iter()
+        .find(|kind| kind.name() == name)
+    }
+
+    /// The exit status.
+    #[must_use]
+    pub const fn exit(self) -> Exit {
+        match self {
+            Self::NoPlan | Self::NotAllowed | Self::NotFound | Self::BadKey | Self::NoKey => {
+                Exit::Key
+            }
+            Self::SpendCap | Self::RateLimited | Self::Quota => Exit::Money,
+            Self::InvalidRequest => Exit::Failed,
+            Self::ServerError | Self::Redirect | Self::Unexpected => Exit::Upstream,
+        }
+    }
+}
+
+/// An unsuccessful reply, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// The kind.
+    pub kind: FailureKind,
+    /// The HTTP status.
+    pub status: u16,
+    /// One sentence: what happened and what to do.
+    pub message: String,
+    /// What the upstream said.
+    pub detail: Option<String>,
+    /// Whether trying again can help.
+    pub retryable: bool,
+    /// Seconds to wait first, where the reply said so.
+    pub retry_after_seconds: Option<f64>,
+}
+
+/// Which wait was too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// For the connection.
+    Connect,
+    /// For the reply to begin.
+    FirstByte,
+    /// For more of the reply.
+    Idle,
+    /// For all of it.
+    Total,
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Connect => "did not accept the connection",
+            Self::FirstByte => "did not begin to reply",
+            Self::Idle => "stopped sending",
+            Self::Total => "did not finish its reply",
+        })
+    }
+}
+
+/// What ended a call.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum UpstreamError {
+    /// No usable key; nothing was sent.
+    #[error("{0}")]
+    Key(#[from] KeyError),
+    /// No slot before the deadline; nothing was sent.
+    #[error("{0}")]
+    NoSlot(#[from] NoSlot),
+    /// The client could not be set up.
+    #[error("cannot set up the HTTPS client: {0}; check SSL_CERT_FILE and the proxy variables")]
+    Setup(String),
+    /// The component asked for something that cannot be sent.
+    #[error("the component built a request that cannot be sent ({0}); nothing was sent")]
+    BadRequest(&'static str),
+    /// The host's name is unknown.
+    #[error("cannot find the host {host}: check the network, the name server and --upstream")]
+    Dns {
+        /// The host.
+        host: String,
+    },
+    /// No connection.
+    #[error("cannot connect to {origin} ({reason}): check the network{hint}; nothing was sent")]
+    Unreachable {
+        /// Where to.
+        origin: String,
+        /// What the system said.
+        reason: String,
+        /// What else to check.
+        hint: &'static str,
+    },
+    /// The certificate does not verify.
+    #[error(
+        "the certificate of {host} does not verify ({reason}); nothing was sent. Where a proxy of your organisation replaces certificates, name its certificate in SSL_CERT_FILE"
+    )]
+    Certificate {
+        /// The host.
+        host: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No TLS at the other end.
+    #[error(
+        "no TLS connection to {host} ({reason}); nothing was sent: check --upstream and the proxy"
+    )]
+    Tls {
+        /// The host.
+        host: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The proxy said no.
+    #[error(
+        "the proxy refused to connect to {host} ({reason}); nothing was sent: check HTTPS_PROXY and NO_PROXY"
+    )]
+    Proxy {
+        /// The host.
+        host: String,
+        /// What it said.
+        reason: String,
+    },
+    /// A status other than 200.
+    #[error("{}", .0.message)]
+    Refused(Box<Failure>),
+    /// A wait was too long.
+    #[error("the upstream {phase} within {} s{}", .after.as_secs_f64(), advice(*.phase))]
+    TimeOut {
+        /// Which.
+        phase: Phase,
+        /// Its limit.
+        after: Duration,
+    },
+    /// The connection broke.
+    #[error("the connection to the upstream broke after {received} bytes of the reply ({reason})")]
+    Broken {
+        /// Bytes of the body that had come.
+        received: u64,
+        /// What happened.
+        reason: String,
+    },
+    /// The compression is damaged.
+    #[error("the upstream's reply cannot be decompressed after {received} bytes")]
+    Damaged {
+        /// Bytes of the body that had come.
+        received: u64,
+    },
+    /// More than anyone can want.
+    #[error("the upstream's reply is larger than {limit} bytes; the call was stopped there")]
+    TooLarge {
+        /// The limit.
+        limit: u64,
+    },
+}
+
+const fn advice(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Connect => "; nothing was sent: check the network and the proxy",
+        Phase::FirstByte | Phase::Idle | Phase::Total => {
+            "; the call was stopped, and may be billed: --timeout-answer, --timeout-research and --timeout-idle allow more"
+        }
+    }
+}
+
+impl UpstreamError {
+    /// A stable, hyphenated name.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Key(KeyError::Missing) => "no-key",
+            Self::Key(_) => "bad-key",
+            Self::NoSlot(_) => "rate-limited",
+            Self::Setup(_) => "setup",
+            Self::BadRequest(_) => "bad-request",
+            Self::Dns { .. } => "dns",
+            Self::Unreachable { .. } => "unreachable",
+            Self::Certificate { .. } => "certificate",
+            Self::Tls { .. } => "tls",
+            Self::Proxy { .. } => "proxy",
+            Self::Refused(failure) => failure.kind.name(),
+            Self::TimeOut { .. } => "time-out",
+            Self::Broken { .. } => "connection-broken",
+            Self::Damaged { .. } => "damaged-reply",
+            Self::TooLarge { .. } => "stream-limit",
+        }
+    }
+
+    /// The exit status.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        exit_of(self.kind())
+    }
+
+    /// Whether the request cannot have reached the upstream, and so cannot have been billed.
+    #[must_use]
+    pub fn never_sent(&self) -> bool {
+        match self {
+            Self::Key(_)
+            | Self::NoSlot(_)
+            | Self::Setup(_)
+            | Self::BadRequest(_)
+            | Self::Dns { .. }
+            | Self::Unreachable { .. }
+            | Self::Certificate { .. }
+            | Self::Tls { .. }
+            | Self::Proxy { .. } => true,
+            Self::TimeOut { phase, .. } => *phase == Phase::Connect,
+            Self::Refused(_)
+            | Self::Broken { .. }
+            | Self::Damaged { .. }
+            | Self::TooLarge { .. } => false,
+        }
+    }
+}
+
+/// The exit status of an error's name: the one table for errors that are at hand and for those that were
+/// stored as text. An unknown name is a failure of our own.
+#[must_use]
+pub fn exit_of(kind: &str) -> Exit {
+    if let Some(failure) = FailureKind::from_name(kind) {
+        return failure.exit();
+    }
+    match kind {
+        "dns" | "unreachable" | "certificate" | "tls" | "proxy" | "time-out"
+        | "connection-broken" | "damaged-reply" | "upstream-error" | "not-a-reply" => {
+            Exit::Upstream
+        }
+        "budget" | "max-usd" => Exit::Money,
+        "cancelled" => Exit::Interrupted,
+        _ => Exit::Failed,
+    }
+}
+
+/// What an error of the HTTP library means before the reply began.
+pub(super) fn before_reply(
+    error: &reqwest::Error,
+    origin: &Origin,
+    connect: Duration,
+    proxied: bool,
+) -> UpstreamError {
+    let host = origin.host().to_owned();
+    if let Some(reason) = certificate_reason(error) {
+        return UpstreamError::Certificate { host, reason };
+    }
+    let text = chain_text(error);
+    if text.contains("tunnel error") {
+        let reason = if text.contains("proxy authorization required") {
+            "it wants a user name and password".to_owned()
+        } else {
+            "it does not allow this host".to_owned()
+        };
+        return UpstreamError::Proxy { host, reason };
+    }
+    if !error.is_connect() {
+        return UpstreamError::Broken {
+            received: 0,
+            reason: innermost(error),
+        };
+    }
+    if error.is_timeout() {
+        return UpstreamError::TimeOut {
+            phase: Phase::Connect,
+            after: connect,
+        };
+    }
+    if let Some(reason) = tls_reason(error) {
+        return UpstreamError::Tls { host, reason };
+    }
+    if proxied {
+        let hint = ", and whether the proxy in HTTPS_PROXY is right";
+        return UpstreamError::Unreachable {
+            origin: origin.to_string(),
+            reason: innermost(error),
+            hint,
+        };
+    }
+    if error.is_dns() || text.contains("dns error") {
+        return UpstreamError::Dns { host };
+    }
+    UpstreamError::Unreachable {
+        origin: origin.to_string(),
+        reason: innermost(error),
+        hint: " and --upstream",
+    }
+}
+
+/// What an error of the HTTP library means once the reply had begun.
+pub(super) fn in_reply(error: &reqwest::Error, received: u64) -> UpstreamError {
+    let damaged = causes(error).any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|io| {
+            matches!(
+                io.kind(),
+                io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
+            )
+        })
+    });
+    if damaged {
+        UpstreamError::Damaged { received }
+    } else {
+        UpstreamError::Broken {
+            received,
+            reason: innermost(error),
+        }
+    }
+}
+
+/// The error and its causes, outermost first. An I/O error that wraps another hides it from `source`.
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn StdError + 'static)> {
+    let first: &(dyn StdError + 'static) = error;
+    std::iter::successors(Some(first), |cause| inner(*cause))
+}
+
+fn inner<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
+    match cause
+        .downcast_ref::<io::Error>()
+        .and_then(io::Error::get_ref)
+    {
+        Some(inner) => Some(inner),
+        None => cause.source(),
+    }
+}
+
+fn rustls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
+    causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>())
+}
+
+fn certificate_reason(error: &reqwest::Error) -> Option<String> {
+    match rustls_error(error)? {
+        rustls::Error::InvalidCertificate(reason) => Some(certificate_words(reason)),
+        _ => None,
+    }
+}
+
+fn certificate_words(reason: &rustls::CertificateError) -> String {
+    use rustls::CertificateError as E;
+    match reason {
+        E::Expired | E::ExpiredContext { .. } => "it has expired".to_owned(),
+        E::NotValidYet | E::NotValidYetContext { .. } => {
+            "it is not valid yet: check this machine's clock".to_owned()
+        }
+        E::UnknownIssuer => "its issuer is unknown".to_owned(),
+        E::NotValidForName | E::NotValidForNameContext { .. } => {
+            "it is for another name".to_owned()
+        }
+        E::Revoked => "it was revoked".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn tls_reason(error: &reqwest::Error) -> Option<String> {
+    rustls_error(error).map(ToString::to_string)
+}
+
+/// The innermost cause; the outer ones only say that a request failed.
+fn innermost(error: &reqwest::Error) -> String {
+    causes(error)
+        .last()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+fn chain_text(error: &reqwest::Error) -> String {
+    causes(error)
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}

@@ -1,0 +1,50 @@
+//! The one HTTP client: one configured origin, the key added by the host alone, no redirects, and
+//! limits on every wait.
+//!
+//! The contract, for whoever sends a call:
+//!
+//! - A [`Request`] comes from the component and is not trusted: it cannot choose the origin, and headers
+//!   that belong to the host (the key, the length, the connection) are dropped.
+//! - [`Client::send`] takes a slot from a [`Limiter`] before every attempt, retries only what cannot have
+//!   been billed, and keeps one deadline over all of it.
+//! - A bad status is classified by the caller's function (the component's), so no body is parsed here.
+//! - A [`Reply`] is read by a task of its own. A consumer that falls behind never holds up the upstream;
+//!   dropping the reply closes the connection at once.
+
+mod client;
+mod error;
+mod key;
+mod limiter;
+mod limits;
+mod origin;
+mod reply;
+
+pub use client::{Client, UpstreamConfig};
+pub use error::{Failure, FailureKind, Phase, UpstreamError, exit_of};
+pub use key::{ApiKey, KeyError, SIMULATED_KEY};
+pub use limiter::{Limiter, NoSlot, SlidingWindow, SlotFuture};
+pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
+pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
+pub use reply::Reply;
+
+/// The header that carries the key.
+pub const KEY_HEADER: &str = "x-subscription-token";
+
+/// A header's name and its value; bytes that are not UTF-8 are replaced.
+pub type Header = (String, String);
+
+/// What to send: everything but the origin and the key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The method, in upper case.
+    pub method: String,
+    /// Path and query, with a leading slash.
+    pub path: String,
+    /// Headers, without host, length and key.
+    pub headers: Vec<Header>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Classifies an unsuccessful reply: status, headers and the start of the body.
+pub type Classify<'a> = dyn Fn(u16, &[Header], &[u8]) -> Failure + Send + Sync + 'a;
