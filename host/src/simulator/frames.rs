@@ -1,0 +1,162 @@
+//! Server-sent events in both looks of the API: as recorded, and as its documentation shows.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::scenario::Variants;
+
+/// What a call used. The cost follows the published price.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// Queries run.
+    pub queries: u64,
+    /// Tokens read.
+    pub tokens_in: u64,
+    /// Tokens written.
+    pub tokens_out: u64,
+}
+
+const USD_PER_QUERY: f64 = 0.004;
+const USD_PER_TOKEN: f64 = 5e-6;
+
+impl Usage {
+    /// The `X-Request-*` members in the order of the API.
+    #[allow(clippy::cast_precision_loss)] // token counts stay far below 2^52
+    pub fn members(&self) -> [(&'static str, f64); 9] {
+        let queries = self.queries as f64 * USD_PER_QUERY;
+        let tokens_in = self.tokens_in as f64 * USD_PER_TOKEN;
+        let tokens_out = self.tokens_out as f64 * USD_PER_TOKEN;
+        [
+            ("X-Request-Requests", 1.0),
+            ("X-Request-Queries", self.queries as f64),
+            ("X-Request-Tokens-In", self.tokens_in as f64),
+            ("X-Request-Tokens-Out", self.tokens_out as f64),
+            ("X-Request-Requests-Cost", 0.0),
+            ("X-Request-Queries-Cost", queries),
+            ("X-Request-Tokens-In-Cost", tokens_in),
+            ("X-Request-Tokens-Out-Cost", tokens_out),
+            ("X-Request-Total-Cost", queries + tokens_in + tokens_out),
+        ]
+    }
+
+    /// The tag.
+    pub fn tag(&self) -> String {
+        let members: Vec<String> = self
+            .members()
+            .iter()
+            .map(|(name, value)| format!("\"{name}\": {}", number(*value)))
+            .collect();
+        format!("<usage>{{{}}}</usage>", members.join(", "))
+    }
+
+    /// The `usage` object of the last chunk and of a blocking reply.
+    pub fn object(&self) -> serde_json::Value {
+        json!({
+            "prompt_tokens": self.tokens_in,
+            "completion_tokens": self.tokens_out,
+            "total_tokens": self.tokens_in + self.tokens_out,
+            "completion_tokens_details": {"reasoning_tokens": 0},
+        })
+    }
+}
+
+/// A number as JSON: whole ones without a point.
+pub fn number(value: f64) -> String {
+    serde_json::to_string(&value).map_or_else(
+        |_| "null".to_owned(),
+        |text| text.trim_end_matches(".0").to_owned(),
+    )
+}
+
+/// Writes the events of one reply.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    variants: Variants,
+    id: String,
+    created: u64,
+    begun: bool,
+}
+
+impl Frames {
+    /// The events of a reply with these variants.
+    pub fn new(variants: Variants, created: u64, rng: &mut fastrand::Rng) -> Self {
+        let id = uuid::Builder::from_random_bytes(rng.u128(..).to_be_bytes()).into_uuid();
+        let id = if variants.openai {
+            format!("chatcmpl-{}", id.simple())
+        } else {
+            id.to_string()
+        };
+        Self {
+            variants,
+            id,
+            created,
+            begun: false,
+        }
+    }
+
+    /// A piece of content.
+    pub fn delta(&mut self, content: &str) -> Bytes {
+        let content = json!(content);
+        let data = if self.variants.openai {
+            let role = if self.begun {
+                ""
+            } else {
+                "\"role\":\"assistant\","
+            };
+            self.openai(&format!("{{{role}\"content\":{content}}}"), "null", "null")
+        } else {
+            self.recorded(&content.to_string(), "null", "null")
+        };
+        self.event(&data)
+    }
+
+    /// The last chunk.
+    pub fn stop(&mut self, reason: &str, usage: &Usage) -> Bytes {
+        let (reason, usage) = (format!("\"{reason}\""), usage.object().to_string());
+        let data = if self.variants.openai {
+            self.openai("{}", &reason, &usage)
+        } else {
+            self.recorded("\"\"", &reason, &usage)
+        };
+        self.event(&data)
+    }
+
+    /// The end.
+    pub fn done(&mut self) -> Bytes {
+        self.event("[DONE]")
+    }
+
+    fn recorded(&self, content: &str, reason: &str, usage: &str) -> String {
+        format!(
+            "{{\"model\":\"brave-pro\",\"system_fingerprint\":\"\",\"choices\":[{{\"delta\":{{\"role\":\"assistant\",\"content\":{content}}},\"finish_reason\":{reason}}}],\"created\":{},\"id\":\"{}\",\"object\":\"chat.completion.chunk\",\"usage\":{usage}}}",
+            self.created, self.id
+        )
+    }
+
+    fn openai(&self, delta: &str, reason: &str, usage: &str) -> String {
+        format!(
+            "{{\"id\":\"{}\",\"object\":\"chat.completion.chunk\",\"created\":{},\"model\":\"brave-pro\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{reason}}}],\"usage\":{usage}}}",
+            self.id, self.created
+        )
+    }
+
+    fn event(&mut self, data: &str) -> Bytes {
+        let end = self.variants.line_end();
+        let space = if self.variants.no_space { "" } else { " " };
+        let mut text = String::new();
+        if self.variants.bom && !self.begun {
+            text.push('\u{feff}');
+        }
+        if self.variants.comments {
+            text.push_str(": keep-alive");
+            text.push_str(end);
+        }
+        self.begun = true;
+        text.push_str("data:");
+        text.push_str(space);
+        text.push_str(data);
+        text.push_str(end);
+        text.push_str(end);
+        Bytes::from(text)
+    }
+}

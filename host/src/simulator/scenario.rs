@@ -1,0 +1,233 @@
+//! What a reply is to be: `NAME` or `NAME+VARIANT+VARIANT`.
+//!
+//! | name | reply |
+//! |---|---|
+//! | `auto` | about the question: a cited answer, or research in several iterations |
+//! | a golden vector's name, or `fixture/NAME` | that vector |
+//! | `error-…`, `html-502`, `redirect` | a refusal |
+//! | `reset`, `stall`, `endless`, `huge-line`, `gzip` | about the question, with that fault |
+//!
+//! Variants: `gzip`, `split` (cut at random places); for replies about the question `openai` (the look of
+//! the documentation), `crlf`, `cr`, `bom`, `comments`, `no-space`; for refusals `docs`, `detail` and `text`
+//! (other envelopes), `once` (a repeated question is answered) and `always`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::refusal::Refused;
+use super::vectors;
+
+/// What is played, before variants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Play {
+    /// About the question.
+    #[default]
+    Auto,
+    /// A golden vector.
+    Vector(&'static str),
+    /// A refusal.
+    Refuse(Refused),
+    /// About the question, broken off after some events.
+    Reset,
+    /// About the question, silent after some events.
+    Stall,
+    /// About the question, without an end.
+    Endless,
+    /// About the question, then a line of many megabytes.
+    HugeLine,
+}
+
+/// How it is played.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // independent switches, each a word on the command line
+pub struct Variants {
+    /// Compressed.
+    pub gzip: bool,
+    /// Cut at random places.
+    pub split: bool,
+    /// In the look of the documentation.
+    pub openai: bool,
+    /// CRLF line ends.
+    pub crlf: bool,
+    /// CR line ends.
+    pub cr: bool,
+    /// A byte order mark.
+    pub bom: bool,
+    /// Comment lines between events.
+    pub comments: bool,
+    /// `data:` without the space.
+    pub no_space: bool,
+    /// Refusals: the envelope of the documentation.
+    pub docs: bool,
+    /// Refusals: `{"detail": …}`.
+    pub detail: bool,
+    /// Refusals: plain text.
+    pub text: bool,
+    /// Refusals: only the first time that a question is asked.
+    pub once: bool,
+    /// Refusals: each time.
+    pub always: bool,
+}
+
+impl Variants {
+    /// The line end that they say.
+    #[must_use]
+    pub const fn line_end(self) -> &'static str {
+        match (self.crlf, self.cr) {
+            (true, _) => "\r\n",
+            (false, true) => "\r",
+            (false, false) => "\n",
+        }
+    }
+
+    fn set(&mut self, name: &str) -> Result<(), UnknownScenario> {
+        let switch = match name {
+            "gzip" => &mut self.gzip,
+            "split" => &mut self.split,
+            "openai" => &mut self.openai,
+            "crlf" => &mut self.crlf,
+            "cr" => &mut self.cr,
+            "bom" => &mut self.bom,
+            "comments" => &mut self.comments,
+            "no-space" => &mut self.no_space,
+            "docs" => &mut self.docs,
+            "detail" => &mut self.detail,
+            "text" => &mut self.text,
+            "once" => &mut self.once,
+            "always" => &mut self.always,
+            _ => return Err(UnknownScenario(name.to_owned())),
+        };
+        *switch = true;
+        Ok(())
+    }
+}
+
+/// A scenario with its variants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scenario {
+    /// What is played.
+    pub play: Play,
+    /// How.
+    pub variants: Variants,
+    name: String,
+}
+
+/// There is no such scenario or variant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no scenario or variant {0:?}; glovebox simulate --list shows all")]
+pub struct UnknownScenario(pub String);
+
+/// The scenarios that are no vectors.
+const BUILT_IN: [&str; 19] = [
+    "auto",
+    "reset",
+    "stall",
+    "endless",
+    "huge-line",
+    "gzip",
+    "error-400-plan",
+    "error-402",
+    "error-403",
+    "error-404",
+    "error-422-key",
+    "error-422-validation",
+    "error-422-option",
+    "error-429-rate",
+    "error-429-quota",
+    "error-500",
+    "error-503",
+    "html-502",
+    "redirect",
+];
+
+impl Scenario {
+    /// The names of all, without variants.
+    pub fn names() -> impl Iterator<Item = String> {
+        let built_in = BUILT_IN.iter().map(|name| (*name).to_owned());
+        built_in.chain(vectors::names().map(ToOwned::to_owned))
+    }
+
+    /// Takes a scenario off the front of a question: `sim:NAME rest`.
+    ///
+    /// # Errors
+    /// Where it names one that there is not.
+    pub fn of_question(question: &str) -> Result<(Option<Self>, &str), UnknownScenario> {
+        let Some(rest) = question.trim_start().strip_prefix("sim:") else {
+            return Ok((None, question));
+        };
+        let (name, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        Ok((Some(name.parse()?), rest.trim()))
+    }
+}
+
+impl FromStr for Scenario {
+    type Err = UnknownScenario;
+
+    fn from_str(text: &str) -> Result<Self, UnknownScenario> {
+        let mut parts = text.split('+');
+        let name = parts.next().unwrap_or_default();
+        let mut variants = Variants::default();
+        let play = match name {
+            "" | "auto" => Play::Auto,
+            "reset" => Play::Reset,
+            "stall" => Play::Stall,
+            "endless" => Play::Endless,
+            "huge-line" => Play::HugeLine,
+            "gzip" => {
+                variants.gzip = true;
+                Play::Auto
+            }
+            name => match Refused::from_name(name) {
+                Some(refused) => Play::Refuse(refused),
+                None => Play::Vector(vector(name)?),
+            },
+        };
+        for part in parts {
+            variants.set(part)?;
+        }
+        Ok(Self {
+            play,
+            variants,
+            name: text.to_owned(),
+        })
+    }
+}
+
+fn vector(name: &str) -> Result<&'static str, UnknownScenario> {
+    let name = name.strip_prefix("fixture/").unwrap_or(name);
+    vectors::find(name)
+        .map(|vector| vector.0)
+        .ok_or_else(|| UnknownScenario(name.to_owned()))
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(if self.name.is_empty() {
+            "auto"
+        } else {
+            &self.name
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_known_and_a_question_may_carry_one() {
+        for name in Scenario::names() {
+            assert!(name.parse::<Scenario>().is_ok(), "{name}");
+        }
+        let (scenario, rest) = Scenario::of_question("sim:reset+gzip  why so?").unwrap();
+        let scenario = scenario.unwrap();
+        assert_eq!(
+            (scenario.play.clone(), scenario.variants.gzip, rest),
+            (Play::Reset, true, "why so?")
+        );
+        assert_eq!(scenario.to_string(), "reset+gzip");
+        assert_eq!(Scenario::of_question("simple").unwrap(), (None, "simple"));
+        assert!(Scenario::of_question("sim:nonsense").is_err());
+    }
+}
