@@ -124,13 +124,9 @@ fn close_bracket<'a>(
         }
     };
     // What the link's text holds is not linked by itself; an image's text is no link at all.
-    let within = found.len().min(bracket.links);
-    let inner = found.split_off(within);
+    found.truncate(bracket.links);
     let url = text.get(start..end).unwrap_or_default();
-    if bracket.image {
-        // An image inside of a link text: what came before it stays.
-        drop(inner);
-    } else if is_web(url) {
+    if !bracket.image && is_web(url) {
         found.push(url);
     }
     end

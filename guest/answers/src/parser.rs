@@ -277,22 +277,21 @@ impl Reader {
             || self.ending.finish_reason.is_some()
             || (self.collector.usage_is_last && !holding);
         let whole = ended && !self.ending.is_truncated() && self.collector.error.is_none();
-        if whole {
-            self.tags.finish_bare_answer(&mut self.collector);
-        }
         let mut salvaged = false;
-        if let Some(open) = self.tags.open_answer()
-            && !self.collector.has_answer()
-        {
-            salvaged = true;
-            self.collector.salvage(open);
-            self.tags.drop_held();
-        } else if whole {
-            self.tags.finish_as_text(&mut self.collector);
-        } else if self.tags.is_holding() {
-            let tag = self.tags.drop_held();
-            let name = tag.map_or("a possible tag", |tag| tag.name());
-            self.collector.warn(code::UNCLOSED_TAG, name);
+        while self.tags.is_holding() && !salvaged {
+            if whole {
+                self.tags.end_as_bare_answer(&mut self.collector);
+            }
+            salvaged = self.salvage();
+            if salvaged {
+                self.tags.drop_held();
+            } else if whole {
+                self.tags.end_as_text(&mut self.collector);
+            } else {
+                let tag = self.tags.drop_held();
+                let name = tag.map_or("a possible tag", |tag| tag.name());
+                self.collector.warn(code::UNCLOSED_TAG, name);
+            }
         }
         self.collector
             .complete_usage(self.headers.as_ref(), self.completion.as_ref());
@@ -300,6 +299,17 @@ impl Reader {
         Finished {
             last,
             outcome: self.collector.finish(ended, salvaged, self.ending),
+        }
+    }
+
+    /// Takes the open answer, where there is no closed one.
+    fn salvage(&mut self) -> bool {
+        match self.tags.open_answer() {
+            Some(open) if !self.collector.has_answer() => {
+                self.collector.salvage(open);
+                true
+            }
+            _ => false,
         }
     }
 }

@@ -216,7 +216,7 @@ impl Recogniser {
     }
 
     /// The end of the content: an answer whose JSON never closed is bare text, if it has a closer.
-    pub(crate) fn finish_bare_answer(&mut self, sink: &mut impl Sink) {
+    pub(crate) fn end_as_bare_answer(&mut self, sink: &mut impl Sink) {
         while let Some(candidate) = &mut self.candidate
             && candidate.tag == Tag::Answer
             && !matches!(candidate.phase, Phase::Bare)
@@ -226,19 +226,14 @@ impl Recogniser {
         }
     }
 
-    /// The end of the content, where what is held is prose: no tag can close any more.
-    pub(crate) fn finish_as_text(&mut self, sink: &mut impl Sink) {
-        while self.is_holding() {
-            // Neither this opener nor an answer inside of it can close; other tags inside of it can.
-            self.answers = false;
-            self.fail_candidate(sink);
-        }
-    }
-
-    /// Makes the held opener text and reads on after it.
-    fn fail_candidate(&mut self, sink: &mut impl Sink) {
+    /// The end of the content: the held opener is text, and reading goes on after it.
+    pub(crate) fn end_as_text(&mut self, sink: &mut impl Sink) {
         let opener = match self.candidate.take() {
-            Some(candidate) => candidate.tag.opener_len(),
+            Some(candidate) => {
+                // A bare answer that is open at the end has no closer after it, and so no other has one.
+                self.answers &= !matches!(candidate.phase, Phase::Bare);
+                candidate.tag.opener_len()
+            }
             // An opener that was not decided: none of its bytes but the first is a `<`.
             None => self.held.len() - self.start,
         };
@@ -488,3 +483,6 @@ fn emit(content: &str, from: usize, to: usize, sink: &mut impl Sink) {
         sink.text(content.get(from..to).unwrap_or_default());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -161,3 +161,150 @@ fn content_length(bytes: &[u8]) -> Option<(usize, bool)> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RECORDED: &str = r#"{"model":"brave-pro","system_fingerprint":"","choices":[{"delta":{"role":"assistant","content":"Hi"},"finish_reason":null}],"created":1793452800,"id":"f9b6-43cc","object":"chat.completion.chunk","usage":null}"#;
+    const DOCUMENTED: &str = r#"{"id":"chatcmpl-1","created":17,"model":"brave","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}"#;
+
+    fn template(data: &str) -> Template {
+        let mut template = Template::default();
+        let envelope = Envelope::read(data.as_bytes()).unwrap();
+        template.learn(data.as_bytes(), &envelope);
+        template
+    }
+
+    fn content(template: &Template, data: &str) -> Option<String> {
+        let event = format!("data: {data}\n\nrest");
+        let found = template.read(event.as_bytes(), 1 << 20)?;
+        assert_eq!(found.length, event.len() - 4);
+        Some(event[found.content].to_owned())
+    }
+
+    #[test]
+    fn copies_are_read() {
+        for shape in [RECORDED, DOCUMENTED] {
+            let template = template(shape);
+            let other = shape
+                .replace("Hi", r#"a\"b\u00e9"#)
+                .replace("17", "42")
+                .replace("43cc", "0");
+            assert_eq!(content(&template, &other).as_deref(), Some(r#"a\"b\u00e9"#));
+            assert_eq!(
+                content(&template, &shape.replace("Hi", "")).as_deref(),
+                Some("")
+            );
+        }
+    }
+
+    #[test]
+    fn others_are_not() {
+        let template = template(RECORDED);
+        for (from, to) in [
+            ("Hi", "a\\x"),
+            ("Hi", "a\nb"),
+            ("Hi", "a\rb"),
+            ("Hi", "a\",\"content\":\"b"),
+            ("null", "\"stop\""),
+            ("1793452800", "017"),
+            ("1793452800", ""),
+            ("f9b6", "a\\\"b"),
+            ("brave-pro", "brave"),
+        ] {
+            assert_eq!(
+                content(&template, &RECORDED.replacen(from, to, 1)),
+                None,
+                "{from} {to}"
+            );
+        }
+        let line = format!("data: {RECORDED}\n");
+        assert!(template.read(line.as_bytes(), 1 << 20).is_none());
+        assert!(template.read(format!("{line}\n").as_bytes(), 20).is_none());
+    }
+
+    #[test]
+    fn what_is_not_plain_is_not_remembered() {
+        for data in [
+            r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[{"delta":{"content":"a"}}],"usage":{}}"#,
+            r#"{"choices":[{"delta":{"content":"a"}},{}]}"#,
+            r#"{"choices":[{"delta":{"content":"a"}}],"model":"a","model":"b"}"#,
+            r#"{"choices":[{"message":{"content":"a"}}]}"#,
+            r#"{"choices":[{"delta":{}}]}"#,
+        ] {
+            assert_eq!(content(&template(data), data), None, "{data}");
+        }
+    }
+
+    /// A chunk, and one that is it but for a few bytes.
+    fn pair() -> impl Strategy<Value = (Vec<u8>, Vec<u8>)> {
+        let shape = proptest::sample::select(vec![
+            RECORDED,
+            DOCUMENTED,
+            r#"{"id":"a","id":"b","choices":[{"delta":{"content":"x"}}]}"#,
+            r#"{ "created" : 0 , "choices" : [ {"delta" : {"content" : "\u0041"} } ] , "id" : "" }"#,
+            r#"{"a":{"content":"no","id":"no"},"choices":[{"delta":{"content":"yes"}}],"created":-1}"#,
+        ]);
+        let pieces = proptest::sample::select(vec![
+            "\"",
+            "\\",
+            "\\\"",
+            "\\u12",
+            "\\u1234",
+            "0",
+            "7",
+            "a",
+            "-",
+            ",",
+            "}",
+            "{",
+            "]",
+            ":",
+            " ",
+            "\n",
+            "\r",
+            "é",
+            "\",\"content\":\"",
+            "null",
+            "\"stop\"",
+        ]);
+        let edit = (any::<usize>(), 0_usize..4, pieces);
+        (shape, proptest::collection::vec(edit, 0..4)).prop_map(|(shape, edits)| {
+            let mut edited = shape.as_bytes().to_vec();
+            for (place, remove, insert) in edits {
+                let start = place % (edited.len() + 1);
+                let end = (start + remove).min(edited.len());
+                edited.splice(start..end, insert.bytes());
+            }
+            (shape.as_bytes().to_vec(), edited)
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// What matches reads the same in full.
+        #[test]
+        fn the_quick_road_is_the_slow_one((first, second) in pair()) {
+            let mut template = Template::default();
+            template.learn(&first, &Envelope::read(&first).unwrap());
+            let event = [b"data: ", &second[..], b"\n\n"].concat();
+            if let Some(found) = template.read(&event, 1 << 20) {
+                // An edit may have ended the event early.
+                let second = &event[6..found.length - 2];
+                let envelope = Envelope::read(second).unwrap();
+                let content = envelope.content.unwrap();
+                prop_assert_eq!(&event[found.content.clone()], &second[content]);
+                prop_assert_eq!(found.escaped, event[found.content].contains(&b'\\'));
+                let model = envelope.model.map(|range| &second[range]);
+                let learnt = Envelope::read(&first).unwrap().model;
+                prop_assert_eq!(model, learnt.map(|range| &first[range]));
+                prop_assert!(envelope.finish_reason.is_none() && envelope.usage.is_none() && envelope.error.is_none());
+            }
+        }
+    }
+}
