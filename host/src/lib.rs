@@ -9,6 +9,8 @@
 pub mod cli;
 pub mod engine;
 pub mod exit;
+pub mod jobs;
+pub mod policy;
 pub mod settings;
 pub mod simulator;
 pub mod transport;

@@ -1,0 +1,153 @@
+//! The state folder: what lies where, and that only its owner can read it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::model::JobId;
+
+/// Mode of the folders: the owner alone.
+const DIR_MODE: u32 = 0o700;
+/// Mode of the files: the owner alone.
+const FILE_MODE: u32 = 0o600;
+
+/// The state folder of one user.
+#[derive(Clone, Debug)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// Makes the folder and its parts where they are missing, and closes them to others.
+    ///
+    /// # Errors
+    /// When it cannot be made or closed.
+    pub fn create(root: &Path) -> io::Result<Self> {
+        let home = Self {
+            root: root.to_owned(),
+        };
+        for dir in [
+            root.to_owned(),
+            home.captures(),
+            home.locks(),
+            home.worker_logs(),
+        ] {
+            private_dir(&dir)?;
+        }
+        Ok(home)
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.root.join("jobs.db")
+    }
+
+    /// The folder of the raw streams.
+    #[must_use]
+    pub fn captures(&self) -> PathBuf {
+        self.root.join("captures")
+    }
+
+    /// The folder of the locks that show who is alive.
+    #[must_use]
+    pub fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    /// The folder of what workers say.
+    #[must_use]
+    pub fn worker_logs(&self) -> PathBuf {
+        self.root.join("workers")
+    }
+
+    /// A job's raw stream.
+    #[must_use]
+    pub fn capture(&self, id: &JobId) -> PathBuf {
+        self.captures().join(format!("{id}.sse"))
+    }
+
+    /// A job's lock.
+    #[must_use]
+    pub fn lock(&self, id: &JobId) -> PathBuf {
+        self.locks().join(format!("{id}.lock"))
+    }
+
+    /// What a job's worker said.
+    #[must_use]
+    pub fn worker_log(&self, id: &JobId) -> PathBuf {
+        self.worker_logs().join(format!("{id}.log"))
+    }
+
+    /// Removes every file of a job. What is already gone is no error.
+    ///
+    /// # Errors
+    /// When a file is there and cannot be removed.
+    pub fn remove_files(&self, id: &JobId) -> io::Result<()> {
+        for path in [self.capture(id), self.worker_log(id), self.lock(id)] {
+            gone(fs::remove_file(path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes "not found" as done.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(unix)]
+fn private_dir(dir: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(DIR_MODE)
+        .create(dir)?;
+    let mode = fs::metadata(dir)?.permissions().mode();
+    if mode & 0o777 == DIR_MODE {
+        return Ok(());
+    }
+    fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE))
+}
+
+#[cfg(not(unix))]
+fn private_dir(dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)
+}
+
+/// How a private file is opened: for reading and writing, made where it is missing, never emptied.
+fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(FILE_MODE);
+    }
+    options
+}
+
+/// Opens or makes a file that its owner alone can read.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn private_file(path: &Path) -> io::Result<File> {
+    private_options().open(path)
+}
+
+/// As [`private_file`], writing at the end.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn private_append(path: &Path) -> io::Result<File> {
+    private_options().append(true).open(path)
+}

@@ -1,0 +1,41 @@
+//! Jobs: every call has a row, a ledger entry and, if wanted, a capture of its raw stream; a research outlives
+//! the client that asked for it, the process that began it, and a crash.
+//!
+//! [`Desk`] is the one thing that others talk to. Its contract:
+//!
+//! - A job is worked on by whoever holds its lease, a lock that the kernel takes back when its holder dies.
+//!   Whoever reads a job whose lease is free settles it first, by what its capture holds.
+//! - Ends are final. The end, the outcome, the cost and the ledger entry are one transaction.
+//! - A call that is not marked as sent cannot have been billed; one that is, may have been.
+//! - Nothing is ever sent again by itself.
+
+mod capture;
+pub mod clock;
+mod desk;
+mod error;
+mod home;
+mod lease;
+mod model;
+mod opened;
+mod reader;
+mod recovery;
+mod result;
+mod runner;
+mod sqlite;
+mod store;
+mod watch;
+mod work;
+mod worker;
+
+pub use self::desk::{Adopted, Call, Desk, DeskConfig, MakeClient, Submitted, Watch};
+pub use self::error::JobsError;
+pub use self::home::Home;
+pub use self::model::{Job, JobFault, JobId, Micros, State};
+pub use self::runner::{Ended, Phase, Update};
+pub use self::sqlite::SqliteStore;
+pub use self::store::{
+    End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, Settlement, Slot,
+    SpendRow, StoreError,
+};
+pub use self::work::Simulate;
+pub use self::worker::WorkerCommand;

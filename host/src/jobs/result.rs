@@ -1,0 +1,165 @@
+//! What came of a call: the outcome, its texts, and what it means for the job.
+
+use serde_json::{Value, json};
+
+use super::model::{JobFault, Micros, State};
+use super::store::{Rendered, Settlement};
+use crate::engine::answers::{Format, Mode, Outcome, OutcomeError, Progress};
+use crate::engine::{Engine, SandboxError};
+use crate::exit::Exit;
+use crate::upstream::exit_of;
+
+/// The kind of fault of a reply that ended early without an error.
+const INCOMPLETE: &str = "incomplete";
+
+/// An outcome of nothing: no reply came, or none that could be read.
+pub(super) fn empty(mode: Mode) -> Outcome {
+    Outcome {
+        mode,
+        complete: false,
+        truncated: false,
+        finish_reason: None,
+        model: None,
+        answer: String::new(),
+        text: String::new(),
+        draft: String::new(),
+        sources: Vec::new(),
+        entities: Vec::new(),
+        queries: Vec::new(),
+        blindspots: Vec::new(),
+        thinking: Vec::new(),
+        progress: Vec::new(),
+        usage: None,
+        error: None,
+        warnings: Vec::new(),
+    }
+}
+
+/// The outcome in every form that is kept.
+pub(super) fn render(engine: &Engine, outcome: &Outcome) -> Result<Rendered, SandboxError> {
+    Ok(Rendered {
+        json: engine.render(outcome, Format::Json)?,
+        markdown: engine.render(outcome, Format::Markdown)?,
+        plain: engine.render(outcome, Format::Plain)?,
+    })
+}
+
+/// Why a reply is over.
+#[derive(Clone, Debug)]
+pub(super) enum Cause {
+    /// It ended by itself.
+    End,
+    /// The call failed, and whether it cannot have been billed.
+    Fault {
+        /// What happened.
+        fault: JobFault,
+        /// Whether nothing can have been billed.
+        free: bool,
+    },
+    /// Somebody asked for it to stop.
+    Cancelled,
+    /// The owner was told to stop.
+    Stopped,
+}
+
+/// What a cause and an outcome mean together.
+pub(super) struct Verdict {
+    /// The state that the job ends in.
+    pub(super) state: State,
+    /// Why it did not end well.
+    pub(super) error: Option<JobFault>,
+    /// What it cost.
+    pub(super) settlement: Settlement,
+    /// What the bill may hold.
+    pub(super) note: Option<String>,
+}
+
+/// Judges an end with a living owner. A complete reply is done, whatever happened after its last word.
+pub(super) fn judge(cause: &Cause, outcome: &mut Outcome, sent: bool) -> Verdict {
+    let (state, error) = state_of(cause, outcome);
+    if let Some(error) = &error
+        && error.kind != INCOMPLETE
+        && outcome.error.is_none()
+    {
+        outcome.error = Some(OutcomeError {
+            kind: error.kind.clone(),
+            message: error.message.clone(),
+        });
+    }
+    let free = !sent || matches!(cause, Cause::Fault { free: true, .. });
+    let settlement = settle(outcome, free);
+    Verdict {
+        state,
+        error,
+        settlement,
+        note: unknown_note(settlement),
+    }
+}
+
+fn state_of(cause: &Cause, outcome: &Outcome) -> (State, Option<JobFault>) {
+    if let Some(error) = &outcome.error {
+        let fault = JobFault::new(error.kind.clone(), error.message.clone());
+        return (State::Failed, Some(fault));
+    }
+    if outcome.complete {
+        return (State::Done, None);
+    }
+    match cause {
+        Cause::End => {
+            let message = "the reply ended before its end; what had come is kept as the result";
+            (State::Failed, Some(JobFault::new(INCOMPLETE, message)))
+        }
+        Cause::Fault { fault, .. } => (State::Failed, Some(fault.clone())),
+        Cause::Cancelled => {
+            let message = "cancelled; what had come is kept as the result";
+            (State::Cancelled, Some(JobFault::new("cancelled", message)))
+        }
+        Cause::Stopped => {
+            let message = "the process that worked on it was told to stop; what had come is kept as the result";
+            (State::Interrupted, Some(JobFault::new("interrupted", message)))
+        }
+    }
+}
+
+/// The cost: as told, nothing where nothing can have been billed, else unknown.
+pub(super) fn settle(outcome: &Outcome, free: bool) -> Settlement {
+    match outcome.cost_usd() {
+        Some(usd) => Settlement::Cost(Micros::from_usd(usd)),
+        None if free => Settlement::Cost(Micros(0)),
+        None => Settlement::Unknown,
+    }
+}
+
+/// What to know about an unknown cost.
+pub(super) fn unknown_note(settlement: Settlement) -> Option<String> {
+    (settlement == Settlement::Unknown).then(|| {
+        "its cost is unknown and is counted at its reservation; the upstream may have billed it".to_owned()
+    })
+}
+
+/// The exit status of a job's end. `complete` and `truncated` are the outcome's.
+pub(super) fn exit(state: State, error: Option<&JobFault>, complete: bool, truncated: bool) -> Exit {
+    match (state, error) {
+        (State::Queued | State::Running, _) => Exit::Running,
+        (State::Cancelled, _) => Exit::Interrupted,
+        (State::Interrupted, _) => Exit::Incomplete,
+        (_, Some(error)) if error.kind == INCOMPLETE => Exit::Incomplete,
+        (_, Some(error)) => exit_of(&error.kind),
+        (_, None) if !complete || truncated => Exit::Incomplete,
+        (_, None) => Exit::Done,
+    }
+}
+
+/// A progress frame as the outcome's JSON has it.
+pub(super) fn frame(progress: &Progress) -> Value {
+    json!({
+        "iteration": progress.iteration,
+        "elapsed_seconds": progress.elapsed_seconds,
+        "queries": progress.queries,
+        "urls_analyzed": progress.urls_analyzed,
+        "snippets_analyzed": progress.snippets_analyzed,
+        "tokens_in": progress.tokens_in,
+        "tokens_thinking": progress.tokens_thinking,
+        "tokens_out": progress.tokens_out,
+    })
+}

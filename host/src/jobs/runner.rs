@@ -1,0 +1,601 @@
+//! Carries a call out: waits for its slot, sends it, reads the reply into the capture and through the sandbox,
+//! and settles its end.
+
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::JobsError;
+use super::model::{Job, JobFault, JobId};
+use super::opened::Opened;
+use super::reader::{Batch, Reader};
+use super::result::{Cause, Verdict, empty, exit, frame, judge, render};
+use super::store::{End, Lookup, Rate, Rendered, StoreError};
+use super::work::{Work, guest_headers, head_text};
+use crate::engine::answers::{Event, EventKind, Limits, Outcome};
+use crate::engine::{Engine, SandboxError};
+use crate::exit::Exit;
+use crate::policy::limiter::SharedLimiter;
+use crate::upstream::{
+    self, CallLimits, Classify, Client, Limiter, NoSlot, Reply, SlotFuture, UpstreamError,
+};
+
+/// Progress is stored no more often than this; those who run a job see every frame.
+const PROGRESS_STORED_EVERY: Duration = Duration::from_secs(1);
+/// Bytes taken from the reply before the sandbox is entered, where so many are there already.
+const TAKEN_AT_ONCE: usize = 64 << 10;
+
+/// Where a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Waits for its slot.
+    Waiting,
+    /// The request leaves, for the first time or again.
+    Sent,
+    /// The reply has begun.
+    Reading,
+}
+
+/// What happens to a running call.
+#[derive(Clone, Debug)]
+pub enum Update {
+    /// It came into a phase.
+    Phase(Phase),
+    /// What the sandbox read, in order.
+    Events(Vec<Event>),
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// The job at its end.
+    pub job: Job,
+    /// The outcome, whole or partial; empty where no reply came.
+    pub outcome: Outcome,
+    /// The outcome in the forms that are kept.
+    pub rendered: Rendered,
+    /// The exit status of a command that ends with it.
+    pub exit: Exit,
+    /// What could not be kept.
+    pub warnings: Vec<String>,
+    /// Whether the end is in the store.
+    pub(super) stored: bool,
+}
+
+/// One run of one job.
+pub(super) struct Runner {
+    pub(super) id: JobId,
+    pub(super) opened: Opened,
+    pub(super) engine: Engine,
+    pub(super) rate: Rate,
+    pub(super) cancel: CancellationToken,
+    pub(super) stopping: CancellationToken,
+    pub(super) updates: UnboundedSender<Update>,
+}
+
+/// What a reply left behind.
+struct Heard {
+    outcome: Outcome,
+    cause: Cause,
+    lost: Option<String>,
+}
+
+impl Runner {
+    /// From `queued` to an end.
+    pub(super) async fn run(
+        self,
+        client: impl FnOnce() -> Result<Client, JobsError>,
+    ) -> Result<Ended, JobsError> {
+        let mut stop = Stop::new(&self).await?;
+        let (work, begun) = self.begin().await?;
+        if !begun {
+            return Err(JobsError::NotOwner(self.id.clone()));
+        }
+        let heard = match self.ready(client).await {
+            Ok(client) => self.call(&work, &client, &mut stop).await?,
+            Err(error) => Heard {
+                outcome: empty(work.mode()),
+                cause: fault(error.kind(), &error.to_string(), true),
+                lost: None,
+            },
+        };
+        self.end(heard).await
+    }
+
+    async fn begin(&self) -> Result<(Work, bool), JobsError> {
+        let id = self.id.clone();
+        self.blocking(move |opened| {
+            let payload = opened
+                .store
+                .payload(&id)?
+                .ok_or_else(|| JobsError::Unknown(id.to_string()))?;
+            let begun = opened.store.begin(&id, opened.clock.now())?;
+            Ok((Work::parse(&payload.payload)?, begun))
+        })
+        .await
+    }
+
+    /// What the call needs beside its job.
+    async fn ready(
+        &self,
+        client: impl FnOnce() -> Result<Client, JobsError>,
+    ) -> Result<Client, JobsError> {
+        self.engine.ready().await?;
+        client()
+    }
+
+    /// Sends the request and reads the reply, until the end or until somebody asks for it to stop.
+    async fn call(
+        &self,
+        work: &Work,
+        client: &Client,
+        stop: &mut Stop,
+    ) -> Result<Heard, JobsError> {
+        let mut reader = Reader::new(self.capture_path().await?);
+        let limits = work.limits();
+        let sent = {
+            let limiter = CallLimiter::new(self);
+            let engine = self.engine.clone();
+            let classify = move |status: u16, headers: &[upstream::Header], body: &[u8]| {
+                classify(&engine, status, headers, body)
+            };
+            let request = work.request();
+            let sending = self.send(client, &request, &limits, &limiter, &classify);
+            until(stop, sending).await
+        };
+        let cause = match sent {
+            Ok(Ok(reply)) => self.read(work, reply, &mut reader, stop).await?,
+            Ok(Err(error)) => upstream_fault(&error),
+            Err(cause) => cause,
+        };
+        self.finish(work, reader, cause).await
+    }
+
+    async fn send(
+        &self,
+        client: &Client,
+        request: &upstream::Request,
+        limits: &CallLimits,
+        limiter: &CallLimiter,
+        classify: &Classify<'_>,
+    ) -> Result<Reply, UpstreamError> {
+        self.tell(Update::Phase(Phase::Waiting));
+        client.send(request, limits, limiter, classify).await
+    }
+
+    async fn read(
+        &self,
+        work: &Work,
+        mut reply: Reply,
+        reader: &mut Reader,
+        stop: &mut Stop,
+    ) -> Result<Cause, JobsError> {
+        self.tell(Update::Phase(Phase::Reading));
+        let headers = reply.headers().to_vec();
+        self.keep_head(&headers).await;
+        let parser = self.engine.parser(work.mode(), no_limits());
+        let parser = match parser.and_then(|mut parser| {
+            parser.head(&guest_headers(&headers))?;
+            Ok(parser)
+        }) {
+            Ok(parser) => parser,
+            Err(error) => return Ok(sandbox_fault(&error)),
+        };
+        reader.begin(parser, guest_headers(&headers));
+        let mut progress = Progress::new();
+        loop {
+            let bytes = match until(stop, reply.chunk()).await {
+                Ok(Ok(Some(bytes))) => bytes,
+                Ok(Ok(None)) => return Ok(Cause::End),
+                Ok(Err(error)) => return Ok(upstream_fault(&error)),
+                Err(cause) => return Ok(cause),
+            };
+            let (more, over) = take_ready(bytes, &mut reply);
+            let batch = reader.push(more).await?;
+            if let Some(cause) = self.heard(batch, &mut progress).await {
+                return Ok(cause);
+            }
+            match over {
+                None => {}
+                Some(Ok(())) => return Ok(Cause::End),
+                Some(Err(error)) => return Ok(upstream_fault(&error)),
+            }
+        }
+    }
+
+    /// Passes on what was read. Gives why nothing more is to be read, if that is so.
+    async fn heard(
+        &self,
+        batch: Result<Batch, SandboxError>,
+        progress: &mut Progress,
+    ) -> Option<Cause> {
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(error) => return Some(sandbox_fault(&error)),
+        };
+        if let Some(frame) = progress.due(&batch.events) {
+            self.keep_progress(frame).await;
+        }
+        if !batch.events.is_empty() {
+            self.tell(Update::Events(batch.events));
+        }
+        // The parser's own error is in the outcome; more bytes would change nothing.
+        batch.over.then_some(Cause::End)
+    }
+
+    async fn finish(
+        &self,
+        work: &Work,
+        reader: Reader,
+        cause: Cause,
+    ) -> Result<Heard, JobsError> {
+        let (finished, lost) = reader.finish(&self.engine, work.mode()).await?;
+        let mut cause = cause;
+        if let Some(error) = finished.broken {
+            cause = sandbox_fault(&error);
+        }
+        if !finished.events.is_empty() {
+            self.tell(Update::Events(finished.events));
+        }
+        Ok(Heard {
+            outcome: finished.outcome,
+            cause,
+            lost,
+        })
+    }
+
+    /// Settles the end in the store. Where that fails, the caller still gets what came, and the capture stays
+    /// for recovery.
+    async fn end(&self, heard: Heard) -> Result<Ended, JobsError> {
+        let Heard {
+            mut outcome,
+            cause,
+            lost,
+        } = heard;
+        let (id, engine) = (self.id.clone(), self.engine.clone());
+        self.blocking(move |opened| {
+            let before = job_of(&opened, &id)?;
+            let verdict = judge(&cause, &mut outcome, before.sent.is_some());
+            let rendered = render(&engine, &outcome).unwrap_or_else(|error| bare(&error));
+            let mut warnings: Vec<String> = lost.into_iter().collect();
+            let end = end_of(&verdict, &outcome, &rendered, &warnings);
+            let finished = opened.store.finish(&id, &end, opened.clock.now());
+            let stored = finished.is_ok();
+            let job = match finished {
+                Ok(_) => job_of(&opened, &id)?,
+                Err(error) => {
+                    warnings.push(not_stored(&error));
+                    ended_by(before, &end, &opened)
+                }
+            };
+            let exit = exit(
+                job.state,
+                job.error.as_ref(),
+                outcome.complete,
+                outcome.truncated,
+            );
+            Ok(Ended {
+                job,
+                outcome,
+                rendered,
+                exit,
+                warnings,
+                stored,
+            })
+        })
+        .await
+    }
+
+    async fn capture_path(&self) -> Result<Option<std::path::PathBuf>, JobsError> {
+        let id = self.id.clone();
+        self.blocking(move |opened| Ok(job_of(&opened, &id)?.capture))
+            .await
+    }
+
+    /// The head only serves recovery: a failure to keep it is no reason to lose the reply.
+    async fn keep_head(&self, headers: &[upstream::Header]) {
+        let (id, text) = (self.id.clone(), head_text(headers));
+        let kept = self.blocking(move |opened| Ok(opened.store.head(&id, &text)?));
+        if let Err(error) = kept.await {
+            tracing::warn!(%error, "the head of the reply is not stored");
+        }
+    }
+
+    async fn keep_progress(&self, frame: Value) {
+        let id = self.id.clone();
+        let kept = self.blocking(move |opened| Ok(opened.store.progress(&id, &frame)?));
+        if let Err(error) = kept.await {
+            tracing::warn!(%error, "the progress is not stored");
+        }
+    }
+
+    fn tell(&self, update: Update) {
+        // Nobody has to listen.
+        let _ = self.updates.send(update);
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(Opened) -> Result<T, JobsError> + Send + 'static,
+    ) -> Result<T, JobsError> {
+        let opened = self.opened.clone();
+        tokio::task::spawn_blocking(move || call(opened))
+            .await
+            .map_err(|error| JobsError::Defect(error.to_string()))?
+    }
+}
+
+/// Why somebody wants the call to stop.
+struct Stop {
+    cancel: CancellationToken,
+    stopping: CancellationToken,
+    changes: watch::Receiver<i64>,
+    opened: Opened,
+    id: JobId,
+}
+
+impl Stop {
+    async fn new(runner: &Runner) -> Result<Self, JobsError> {
+        let id = runner.id.clone();
+        let changes = runner
+            .blocking(move |opened| {
+                let mut changes = opened.watcher.listen(&id)?;
+                // A cancellation from before is looked for at once.
+                changes.mark_changed();
+                Ok(changes)
+            })
+            .await?;
+        Ok(Self {
+            cancel: runner.cancel.clone(),
+            stopping: runner.stopping.clone(),
+            changes,
+            opened: runner.opened.clone(),
+            id: runner.id.clone(),
+        })
+    }
+
+    /// Ends when the call is to stop, and says why.
+    async fn asked(&mut self) -> Cause {
+        tokio::select! {
+            () = self.cancel.cancelled() => Cause::Cancelled,
+            () = self.stopping.cancelled() => Cause::Stopped,
+            () = cancelled_in_store(&mut self.changes, &self.opened, &self.id) => Cause::Cancelled,
+        }
+    }
+}
+
+async fn cancelled_in_store(changes: &mut watch::Receiver<i64>, opened: &Opened, id: &JobId) {
+    loop {
+        if changes.changed().await.is_err() {
+            return pending().await;
+        }
+        let (store, id) = (Arc::clone(&opened.store), id.clone());
+        let looked = tokio::task::spawn_blocking(move || store.lookup(&id)).await;
+        if let Ok(Ok(Lookup::Found(job))) = looked
+            && job.cancel.is_some()
+        {
+            return;
+        }
+    }
+}
+
+/// The future's value, unless the call is to stop first.
+async fn until<T>(stop: &mut Stop, future: impl Future<Output = T>) -> Result<T, Cause> {
+    let future = pin!(future);
+    tokio::select! {
+        biased;
+        value = future => Ok(value),
+        cause = stop.asked() => Err(cause),
+    }
+}
+
+/// What has come already, as far as it can be taken at once, and how the reply ended if it did.
+fn take_ready(
+    first: bytes::Bytes,
+    reply: &mut Reply,
+) -> (Vec<bytes::Bytes>, Option<Result<(), UpstreamError>>) {
+    let mut size = first.len();
+    let mut all = vec![first];
+    while size < TAKEN_AT_ONCE {
+        match futures_util::FutureExt::now_or_never(reply.chunk()) {
+            None => break,
+            Some(Ok(Some(bytes))) => {
+                size += bytes.len();
+                all.push(bytes);
+            }
+            Some(Ok(None)) => return (all, Some(Ok(()))),
+            Some(Err(error)) => return (all, Some(Err(error))),
+        }
+    }
+    (all, None)
+}
+
+/// Which progress is to be stored, and when.
+struct Progress {
+    last: Option<Value>,
+    stored: Option<Instant>,
+}
+
+impl Progress {
+    const fn new() -> Self {
+        Self {
+            last: None,
+            stored: None,
+        }
+    }
+
+    /// The newest frame, if one came and the last that was stored is old enough. One that is held back is
+    /// in the outcome at the end, at the latest.
+    fn due(&mut self, events: &[Event]) -> Option<Value> {
+        for event in events {
+            if let EventKind::Progress(progress) = &event.kind {
+                self.last = Some(frame(progress));
+            }
+        }
+        let recent = |at: Instant| at.elapsed() < PROGRESS_STORED_EVERY;
+        if self.last.is_none() || self.stored.is_some_and(recent) {
+            return None;
+        }
+        self.stored = Some(Instant::now());
+        self.last.take()
+    }
+}
+
+/// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
+struct CallLimiter {
+    shared: SharedLimiter,
+    opened: Opened,
+    id: JobId,
+    updates: UnboundedSender<Update>,
+}
+
+impl CallLimiter {
+    fn new(runner: &Runner) -> Self {
+        let opened = runner.opened.clone();
+        Self {
+            shared: SharedLimiter::new(
+                Arc::clone(&opened.store),
+                Arc::clone(&opened.clock),
+                runner.rate,
+            ),
+            opened,
+            id: runner.id.clone(),
+            updates: runner.updates.clone(),
+        }
+    }
+
+    async fn slot(&self, deadline: Instant) -> Result<(), NoSlot> {
+        self.shared.wait(deadline).await?;
+        let (opened, id) = (self.opened.clone(), self.id.clone());
+        let marked =
+            tokio::task::spawn_blocking(move || opened.store.mark_sent(&id, opened.clock.now()))
+                .await
+                .map_err(|error| NoSlot(error.to_string()))?;
+        match marked {
+            Ok(true) => {
+                let _ = self.updates.send(Update::Phase(Phase::Sent));
+                Ok(())
+            }
+            Ok(false) => Err(NoSlot("the job has ended; nothing was sent".to_owned())),
+            Err(error) => Err(NoSlot(format!("nothing was sent: {error}"))),
+        }
+    }
+}
+
+impl Limiter for CallLimiter {
+    fn acquire(&self, deadline: Instant) -> SlotFuture<'_> {
+        Box::pin(self.slot(deadline))
+    }
+}
+
+fn classify(
+    engine: &Engine,
+    status: u16,
+    headers: &[upstream::Header],
+    body: &[u8],
+) -> upstream::Failure {
+    match engine.failure(status, &guest_headers(headers), body) {
+        Ok(failure) => upstream::Failure {
+            kind: upstream::FailureKind::from_name(failure.kind.name())
+                .unwrap_or(upstream::FailureKind::Unexpected),
+            status: failure.status,
+            message: failure.message,
+            detail: failure.detail,
+            retryable: failure.retryable,
+            retry_after_seconds: failure.retry_after_seconds,
+        },
+        Err(error) => upstream::Failure {
+            kind: upstream::FailureKind::Unexpected,
+            status,
+            message: format!("the upstream replied with status {status}, and the sandbox could not read why ({error})"),
+            detail: None,
+            retryable: false,
+            retry_after_seconds: None,
+        },
+    }
+}
+
+fn fault(kind: &str, message: &str, free: bool) -> Cause {
+    Cause::Fault {
+        fault: JobFault::new(kind, message),
+        free,
+    }
+}
+
+/// Only successful replies are billed.
+fn upstream_fault(error: &UpstreamError) -> Cause {
+    let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
+    fault(error.kind(), &error.to_string(), free)
+}
+
+fn sandbox_fault(error: &SandboxError) -> Cause {
+    fault(error.kind(), &error.to_string(), false)
+}
+
+const fn no_limits() -> Limits {
+    Limits {
+        line_bytes: None,
+        tag_bytes: None,
+        text_bytes: None,
+        stream_bytes: None,
+    }
+}
+
+fn job_of(opened: &Opened, id: &JobId) -> Result<Job, JobsError> {
+    match opened.store.lookup(id)? {
+        Lookup::Found(job) => Ok(*job),
+        Lookup::Expired(at) => Err(JobsError::Expired { id: id.clone(), at }),
+        Lookup::Unknown => Err(JobsError::Unknown(id.to_string())),
+    }
+}
+
+fn end_of(verdict: &Verdict, outcome: &Outcome, rendered: &Rendered, lost: &[String]) -> End {
+    let notes: Vec<&str> = verdict
+        .note
+        .iter()
+        .chain(lost)
+        .map(String::as_str)
+        .collect();
+    End {
+        state: verdict.state,
+        settlement: verdict.settlement,
+        outcome: Some(rendered.clone()),
+        error: verdict.error.clone(),
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        progress: outcome.progress.last().map(frame),
+    }
+}
+
+/// The job as it would be in the store.
+fn ended_by(mut job: Job, end: &End, opened: &Opened) -> Job {
+    job.state = end.state;
+    job.ended = Some(opened.clock.now());
+    job.error.clone_from(&end.error);
+    job.note.clone_from(&end.note);
+    job.cost = match end.settlement {
+        super::store::Settlement::Cost(cost) => Some(cost),
+        super::store::Settlement::Unknown => None,
+    };
+    job
+}
+
+fn not_stored(error: &StoreError) -> String {
+    format!("the end of this call could not be stored: {error}")
+}
+
+/// What stands for an outcome that cannot even be rendered.
+fn bare(error: &SandboxError) -> Rendered {
+    let message = error.to_string();
+    Rendered {
+        json: serde_json::json!({ "error": { "kind": error.kind(), "message": message } }).to_string(),
+        markdown: message.clone(),
+        plain: message,
+    }
+}

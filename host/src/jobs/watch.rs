@@ -1,0 +1,101 @@
+//! Hearing of changes that any process makes. One thread a process asks the store what changed, twenty times a
+//! second and only while somebody listens; a question that finds nothing costs some microseconds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::model::JobId;
+use super::store::{JobStore, StoreError};
+
+/// How often the store is asked. A cancellation must reach the upstream within a second.
+const EVERY: Duration = Duration::from_millis(50);
+
+type Listeners = HashMap<JobId, watch::Sender<i64>>;
+
+#[derive(Debug, Default)]
+struct State {
+    listeners: Listeners,
+    asking: bool,
+}
+
+/// Tells listeners that their jobs changed.
+#[derive(Clone, Debug)]
+pub(super) struct Watcher {
+    store: Arc<dyn JobStore>,
+    state: Arc<Mutex<State>>,
+}
+
+impl Watcher {
+    pub(super) fn new(store: Arc<dyn JobStore>) -> Self {
+        Self {
+            store,
+            state: Arc::default(),
+        }
+    }
+
+    /// Hears of every change of a job from now on, by its revision.
+    pub(super) fn listen(&self, id: &JobId) -> Result<watch::Receiver<i64>, StoreError> {
+        // Read before the listener is in place: a change in between is told rather than missed.
+        let since = self.store.revision()?;
+        let mut state = self.lock();
+        let receiver = state
+            .listeners
+            .entry(id.clone())
+            .or_insert_with(|| watch::channel(since).0)
+            .subscribe();
+        if !state.asking {
+            state.asking = self.start(since);
+        }
+        Ok(receiver)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn start(&self, since: i64) -> bool {
+        let watcher = self.clone();
+        let name = "job-watcher".to_owned();
+        thread::Builder::new()
+            .name(name)
+            .spawn(move || watcher.ask(since))
+            .is_ok()
+    }
+
+    fn ask(&self, mut since: i64) {
+        loop {
+            thread::sleep(EVERY);
+            if !self.anybody_left() {
+                return;
+            }
+            match self.store.changes(since) {
+                Ok(changes) => {
+                    for (id, revision) in changes {
+                        since = since.max(revision);
+                        self.tell(&id, revision);
+                    }
+                }
+                Err(error) => tracing::warn!(%error, "cannot hear of changes of jobs"),
+            }
+        }
+    }
+
+    fn anybody_left(&self) -> bool {
+        let mut state = self.lock();
+        state
+            .listeners
+            .retain(|_, sender| sender.receiver_count() > 0);
+        state.asking = !state.listeners.is_empty();
+        state.asking
+    }
+
+    fn tell(&self, id: &JobId, revision: i64) {
+        if let Some(sender) = self.lock().listeners.get(id) {
+            sender.send_replace(revision);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A worker: a process of its own in a session of its own, so that neither the death of its parent nor of the
+//! terminal reaches it. It holds no pipe of its parent's: its input is the job's lease, its output goes to a
+//! log in the state folder.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread;
+
+use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
+
+use super::error::JobsError;
+use super::home::{Home, private_append};
+use super::lease::Lease;
+use super::model::JobId;
+
+/// The hidden command that a worker runs.
+const COMMAND: &str = "worker";
+
+/// How a worker is started. What it needs to know, the key included, is in its environment; its arguments are
+/// the command and the job's id, which everybody on the machine may read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its whole environment; nothing else is passed on.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+impl WorkerCommand {
+    /// This program again, with those variables of this process that `passed` names, and `set` over them.
+    #[must_use]
+    pub fn this_program(passed: impl Fn(&OsStr) -> bool, set: Vec<(OsString, OsString)>) -> Self {
+        let mut env: Vec<_> = std::env::vars_os()
+            .filter(|(name, _)| passed(name) && !set.iter().any(|(other, _)| other == name))
+            .collect();
+        env.extend(set);
+        Self {
+            program: this_program(),
+            env,
+        }
+    }
+}
+
+/// The file that this process runs, even if it was replaced or removed meanwhile.
+fn this_program() -> PathBuf {
+    let by_link = PathBuf::from("/proc/self/exe");
+    if by_link.exists() {
+        return by_link;
+    }
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("glovebox"))
+}
+
+/// A worker that was started.
+pub(super) struct Started {
+    child: Option<Box<dyn ChildWrapper>>,
+    id: JobId,
+    log: PathBuf,
+}
+
+impl Started {
+    /// Waits for the worker's end on a thread of its own, so that no zombie stays while this process lives.
+    pub(super) fn reap(&mut self) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        let waiting = thread::Builder::new().name("worker-reaper".to_owned());
+        // Without a thread the zombie stays until this process ends; the worker is not affected.
+        let _ = waiting.spawn(move || child.wait());
+    }
+
+    /// Ends the worker.
+    pub(super) fn kill(&mut self) {
+        if let Some(child) = &mut self.child
+            && let Err(error) = child.start_kill()
+        {
+            tracing::warn!(%error, "a worker cannot be ended");
+        }
+    }
+
+    pub(super) fn did_not_start(&self, reason: &str) -> JobsError {
+        JobsError::Worker {
+            id: self.id.clone(),
+            reason: reason.to_owned(),
+            log: self.log.clone(),
+        }
+    }
+}
+
+/// Starts the worker of a job and shares the lease with it.
+pub(super) fn start(
+    command: &WorkerCommand,
+    id: &JobId,
+    lease: &Lease,
+    home: &Home,
+) -> Result<Started, JobsError> {
+    let log = home.worker_log(id);
+    let failed = |error: std::io::Error| JobsError::Worker {
+        id: id.clone(),
+        reason: error.to_string(),
+        log: log.clone(),
+    };
+    let output: File = private_append(&log).map_err(failed)?;
+    let errors = output.try_clone().map_err(failed)?;
+    let input = lease.share().map_err(failed)?;
+    let mut wrapped = CommandWrap::with_new(&command.program, |process| {
+        process
+            .arg(COMMAND)
+            .arg(id.as_str())
+            .env_clear()
+            .envs(command.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::from(input))
+            .stdout(Stdio::from(output))
+            .stderr(Stdio::from(errors));
+    });
+    wrapped.wrap(ProcessSession);
+    let child = wrapped.spawn().map_err(failed)?;
+    Ok(Started {
+        child: Some(child),
+        id: id.clone(),
+        log: log.clone(),
+    })
+}

@@ -1,0 +1,139 @@
+//! What was spent, by day and by tool, and what is left of the day's budget.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::jobs::clock::day_name;
+use crate::jobs::{Micros, SpendRow};
+
+/// Sums of money.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// Calls made.
+    pub calls: i64,
+    /// Known costs.
+    pub spent: Micros,
+    /// Set aside for calls that have not ended.
+    pub reserved: Micros,
+    /// Calls whose cost is unknown.
+    pub unknown_calls: i64,
+    /// What these are counted as.
+    pub unknown: Micros,
+}
+
+impl Sums {
+    fn add(&mut self, row: &SpendRow) {
+        self.calls += row.calls;
+        self.spent = self.spent.plus(row.settled);
+        self.reserved = self.reserved.plus(row.open);
+        self.unknown_calls += row.unknown_calls;
+        self.unknown = self.unknown.plus(row.unknown);
+    }
+
+    fn to_json(self) -> Value {
+        json!({
+            "calls": self.calls,
+            "cost_usd": self.spent.usd(),
+            "reserved_usd": self.reserved.usd(),
+            "unknown_calls": self.unknown_calls,
+            "unknown_counted_usd": self.unknown.usd(),
+        })
+    }
+}
+
+/// The budget of today.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetLeft {
+    /// The budget.
+    pub limit: Micros,
+    /// Spent today; unknown costs are counted at their reservation.
+    pub spent: Micros,
+    /// Set aside for calls that run now.
+    pub reserved: Micros,
+    /// What a new call may still reserve.
+    pub left: Micros,
+}
+
+/// What was spent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpendReport {
+    /// Today, as `YYYY-MM-DD` in UTC.
+    pub today: String,
+    /// By day, the newest first.
+    pub days: Vec<(String, Sums)>,
+    /// By tool, by name.
+    pub tools: Vec<(String, Sums)>,
+    /// All of it.
+    pub total: Sums,
+    /// Today's budget, where one is set.
+    pub budget: Option<BudgetLeft>,
+}
+
+impl SpendReport {
+    /// Adds up what the store kept.
+    #[must_use]
+    pub fn new(rows: &[SpendRow], today: i64, budget: Option<Micros>) -> Self {
+        let mut days: BTreeMap<i64, Sums> = BTreeMap::new();
+        let mut tools: BTreeMap<&str, Sums> = BTreeMap::new();
+        let mut total = Sums::default();
+        for row in rows {
+            days.entry(row.day).or_default().add(row);
+            tools.entry(&row.tool).or_default().add(row);
+            total.add(row);
+        }
+        let now = days.get(&today).copied().unwrap_or_default();
+        Self {
+            today: day_name(today),
+            days: days
+                .iter()
+                .rev()
+                .map(|(day, sums)| (day_name(*day), *sums))
+                .collect(),
+            tools: tools
+                .into_iter()
+                .map(|(tool, sums)| (tool.to_owned(), sums))
+                .collect(),
+            total,
+            budget: budget.map(|limit| left(limit, now)),
+        }
+    }
+
+    /// As JSON.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let named = |key: &str, all: &[(String, Sums)]| -> Vec<Value> {
+            all.iter()
+                .map(|(name, sums)| {
+                    let mut value = sums.to_json();
+                    if let Some(object) = value.as_object_mut() {
+                        object.insert(key.to_owned(), Value::String(name.clone()));
+                    }
+                    value
+                })
+                .collect()
+        };
+        json!({
+            "today": self.today,
+            "days": named("day", &self.days),
+            "tools": named("tool", &self.tools),
+            "total": self.total.to_json(),
+            "budget": self.budget.map(|budget| json!({
+                "limit_usd": budget.limit.usd(),
+                "spent_usd": budget.spent.usd(),
+                "reserved_usd": budget.reserved.usd(),
+                "left_usd": budget.left.usd(),
+            })),
+        })
+    }
+}
+
+fn left(limit: Micros, today: Sums) -> BudgetLeft {
+    let spent = today.spent.plus(today.unknown);
+    BudgetLeft {
+        limit,
+        spent,
+        reserved: today.reserved,
+        left: limit.less(spent.plus(today.reserved)),
+    }
+}
