@@ -445,7 +445,8 @@ impl Watch {
     pub async fn next(&mut self) -> Result<Option<Job>, JobsError> {
         while !self.job.state.ended() {
             let seen = self.job.revision;
-            self.changed_before(Instant::now() + OWNER_LOOKED_AT).await?;
+            self.changed_before(Instant::now() + OWNER_LOOKED_AT)
+                .await?;
             if self.job.revision != seen {
                 return Ok(Some(self.job.clone()));
             }
@@ -500,7 +501,10 @@ impl Inner {
 
     fn submit(&self, call: &Call) -> Result<Submitted, JobsError> {
         let work = self.checked(call)?;
-        match self.opened().and_then(|opened| self.insert(call, &work, &opened)) {
+        match self
+            .opened()
+            .and_then(|opened| self.insert(call, &work, &opened))
+        {
             Err(error) if self.can_do_without(call, &error) => {
                 let mut submitted = self.insert(call, &work, &self.fallback()?)?;
                 submitted.warnings.push(format!(

@@ -58,7 +58,9 @@ pub enum JobsError {
         at: Millis,
     },
     /// Only an ended job can be removed.
-    #[error("the job {id} is {state}; nothing was removed. Cancel it first: `glovebox jobs cancel {id}`")]
+    #[error(
+        "the job {id} is {state}; nothing was removed. Cancel it first: `glovebox jobs cancel {id}`"
+    )]
     NotEnded {
         /// The id.
         id: JobId,
@@ -66,7 +68,9 @@ pub enum JobsError {
         state: State,
     },
     /// Somebody else works on it.
-    #[error("the job {0} is another process's work; wait for its end with `glovebox jobs result {0} --wait 60`")]
+    #[error(
+        "the job {0} is another process's work; wait for its end with `glovebox jobs result {0} --wait 60`"
+    )]
     NotOwner(JobId),
     /// The worker process did not begin.
     #[error("the worker for job {id} did not start ({reason}); nothing was sent. Its log, if any: {}", .log.display())]

@@ -5,13 +5,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::JobsError;
 use super::lease::Lease;
 use super::model::{Job, JobFault, JobId, Micros, State};
 use super::opened::Opened;
 use super::result::{empty, frame, render, settle, unknown_note};
 use super::store::{End, Lookup, Settlement};
 use super::work::{Work, headers_of};
-use super::JobsError;
 use crate::engine::Engine;
 use crate::engine::answers::{Outcome, OutcomeError};
 
@@ -85,8 +85,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn never_sent() -> End {
-    let message =
-        "the process that was to work on it died before the request was sent; nothing was billed. Ask again";
+    let message = "the process that was to work on it died before the request was sent; nothing was billed. Ask again";
     End {
         state: State::Interrupted,
         settlement: Settlement::Cost(Micros(0)),

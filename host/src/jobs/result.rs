@@ -116,7 +116,10 @@ fn state_of(cause: &Cause, outcome: &Outcome) -> (State, Option<JobFault>) {
         }
         Cause::Stopped => {
             let message = "the process that worked on it was told to stop; what had come is kept as the result";
-            (State::Interrupted, Some(JobFault::new("interrupted", message)))
+            (
+                State::Interrupted,
+                Some(JobFault::new("interrupted", message)),
+            )
         }
     }
 }
@@ -133,12 +136,18 @@ pub(super) fn settle(outcome: &Outcome, free: bool) -> Settlement {
 /// What to know about an unknown cost.
 pub(super) fn unknown_note(settlement: Settlement) -> Option<String> {
     (settlement == Settlement::Unknown).then(|| {
-        "its cost is unknown and is counted at its reservation; the upstream may have billed it".to_owned()
+        "its cost is unknown and is counted at its reservation; the upstream may have billed it"
+            .to_owned()
     })
 }
 
 /// The exit status of a job's end. `complete` and `truncated` are the outcome's.
-pub(super) fn exit(state: State, error: Option<&JobFault>, complete: bool, truncated: bool) -> Exit {
+pub(super) fn exit(
+    state: State,
+    error: Option<&JobFault>,
+    complete: bool,
+    truncated: bool,
+) -> Exit {
     match (state, error) {
         (State::Queued | State::Running, _) => Exit::Running,
         (State::Cancelled, _) => Exit::Interrupted,

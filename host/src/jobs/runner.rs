@@ -230,12 +230,7 @@ impl Runner {
         batch.over.then_some(Cause::End)
     }
 
-    async fn finish(
-        &self,
-        work: &Work,
-        reader: Reader,
-        cause: Cause,
-    ) -> Result<Heard, JobsError> {
+    async fn finish(&self, work: &Work, reader: Reader, cause: Cause) -> Result<Heard, JobsError> {
         let (finished, lost) = reader.finish(&self.engine, work.mode()).await?;
         let mut cause = cause;
         if let Some(error) = finished.broken {
@@ -514,7 +509,9 @@ fn classify(
         Err(error) => upstream::Failure {
             kind: upstream::FailureKind::Unexpected,
             status,
-            message: format!("the upstream replied with status {status}, and the sandbox could not read why ({error})"),
+            message: format!(
+                "the upstream replied with status {status}, and the sandbox could not read why ({error})"
+            ),
             detail: None,
             retryable: false,
             retry_after_seconds: None,
@@ -594,7 +591,8 @@ fn not_stored(error: &StoreError) -> String {
 fn bare(error: &SandboxError) -> Rendered {
     let message = error.to_string();
     Rendered {
-        json: serde_json::json!({ "error": { "kind": error.kind(), "message": message } }).to_string(),
+        json: serde_json::json!({ "error": { "kind": error.kind(), "message": message } })
+            .to_string(),
         markdown: message.clone(),
         plain: message,
     }

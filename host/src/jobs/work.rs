@@ -40,8 +40,9 @@ impl Work {
         idle: Option<Duration>,
         simulate: Option<Simulate>,
     ) -> Result<Self, JobsError> {
-        let body = String::from_utf8(request.body)
-            .map_err(|_| JobsError::Defect("the component built a body that is no text".to_owned()))?;
+        let body = String::from_utf8(request.body).map_err(|_| {
+            JobsError::Defect("the component built a body that is no text".to_owned())
+        })?;
         Ok(Self {
             research: mode == Mode::Research,
             method: request.method,
@@ -77,7 +78,10 @@ impl Work {
         }
         let simulated = format!("{:?}", self.simulate);
         hash.update(simulated);
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hash.finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     pub(super) const fn mode(&self) -> Mode {

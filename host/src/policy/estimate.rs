@@ -21,7 +21,11 @@ pub fn research(query_cap: u32) -> Micros {
 /// The published price of what was used so far.
 #[must_use]
 pub fn so_far(queries: u64, tokens_in: u64, tokens_out: u64) -> Micros {
-    let amount = |count: u64, price: i64| i64::try_from(count).unwrap_or(i64::MAX).saturating_mul(price);
+    let amount = |count: u64, price: i64| {
+        i64::try_from(count)
+            .unwrap_or(i64::MAX)
+            .saturating_mul(price)
+    };
     let tokens = tokens_in.saturating_add(tokens_out);
     Micros(amount(queries, QUERY).saturating_add(amount(tokens, TOKEN)))
 }

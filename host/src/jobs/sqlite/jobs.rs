@@ -8,9 +8,7 @@ use serde_json::Value;
 use super::ledger;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
-use crate::jobs::store::{
-    End, Filter, Inserted, Lookup, NewJob, Payload, Rendered, Settlement,
-};
+use crate::jobs::store::{End, Filter, Inserted, Lookup, NewJob, Payload, Rendered, Settlement};
 
 /// The columns of a [`Job`], in the order that [`job_of`] reads.
 const COLUMNS: &str = "id, tool, mode, query, state, created, started, ended, sent, cancel, progress, cost, \
@@ -132,9 +130,7 @@ pub(super) fn begin(tx: &Transaction<'_>, id: &JobId, now: Millis) -> rusqlite::
 pub(super) fn mark_sent(tx: &Transaction<'_>, id: &JobId, now: Millis) -> rusqlite::Result<bool> {
     let revision = revision(tx)?;
     let changed = tx
-        .prepare_cached(
-            "UPDATE job SET sent = ?2, revision = ?3 WHERE id = ?1 AND ended IS NULL",
-        )?
+        .prepare_cached("UPDATE job SET sent = ?2, revision = ?3 WHERE id = ?1 AND ended IS NULL")?
         .execute((id.as_str(), now.0, revision))?;
     Ok(changed == 1)
 }
@@ -185,7 +181,12 @@ pub(super) fn finish(
         tx.prepare_cached(
             "INSERT INTO outcome (id, json, markdown, plain) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute((id.as_str(), &outcome.json, &outcome.markdown, &outcome.plain))?;
+        .execute((
+            id.as_str(),
+            &outcome.json,
+            &outcome.markdown,
+            &outcome.plain,
+        ))?;
     }
     ledger::settle(tx, id, end.settlement)?;
     Ok(true)
@@ -278,11 +279,7 @@ pub(super) fn ended_before(
     .collect()
 }
 
-pub(super) fn remove(
-    tx: &Transaction<'_>,
-    ids: &[JobId],
-    now: Millis,
-) -> rusqlite::Result<usize> {
+pub(super) fn remove(tx: &Transaction<'_>, ids: &[JobId], now: Millis) -> rusqlite::Result<usize> {
     let mut removed = 0;
     for id in ids {
         let gone = tx

@@ -49,7 +49,13 @@ pub(super) fn settle(
                 Settlement::Cost(cost) => (id.as_str(), "settled", Some(cost.0)),
                 Settlement::Unknown => (id.as_str(), "unknown", None),
             },
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?)),
+            |row| {
+                Ok((
+                    row.get::<_, i64>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get::<_, i64>(2)?,
+                ))
+            },
         )
         .optional()?;
     let Some((day, tool, reserved)) = entry else {

@@ -21,7 +21,8 @@ use super::clock::Millis;
 use super::home::private_file;
 use super::model::{Job, JobId, Micros};
 use super::store::{
-    End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, Slot, SpendRow, StoreError,
+    End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, Slot, SpendRow,
+    StoreError,
 };
 
 /// How long SQLite itself waits for a lock before it says "busy".
