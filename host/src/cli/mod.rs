@@ -1,16 +1,23 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
 mod connect;
+mod doctor;
 mod output;
+mod runtime;
+mod simulate;
 
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
+use crate::settings::{Flags, Settings};
 
 /// A sandboxed MCP server for cited answers and deep research.
 #[derive(Debug, Parser)]
 #[command(name = "glovebox", version, about, propagate_version = true)]
 pub struct Cli {
+    /// The settings.
+    #[command(flatten)]
+    pub flags: Flags,
     /// What to do; without a command, MCP over stdio.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -21,6 +28,10 @@ pub struct Cli {
 pub enum Command {
     /// Prints or writes the configuration of an MCP client.
     Connect(connect::Connect),
+    /// Is everything in place, in words.
+    Doctor(doctor::Doctor),
+    /// The upstream simulator, on loopback.
+    Simulate(simulate::Simulate),
 }
 
 /// Runs the command line that this process was given.
@@ -29,8 +40,18 @@ pub enum Command {
 /// What no command could turn into a message of its own.
 pub fn main() -> anyhow::Result<Exit> {
     let cli = Cli::parse();
+    runtime::start_log();
+    let settings = match Settings::load(&cli.flags) {
+        Ok(settings) => settings,
+        Err(error) => {
+            eprintln!("glovebox: {error}");
+            return Ok(Exit::Usage);
+        }
+    };
     match cli.command {
         Some(Command::Connect(connect)) => connect.run(),
+        Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
+        Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         None => Ok(Exit::Usage),
     }
 }

@@ -130,6 +130,31 @@ impl Client {
         }
     }
 
+    /// Whether the upstream can be reached, by a request without a key that cannot be billed. Gives its status.
+    ///
+    /// # Errors
+    /// Why it cannot be reached.
+    pub async fn reach(&self, within: Duration) -> Result<u16, UpstreamError> {
+        let url = self
+            .config
+            .origin
+            .join("/")
+            .ok_or(UpstreamError::BadRequest("its path"))?;
+        match tokio::time::timeout(within, self.http.head(url).send()).await {
+            Ok(Ok(response)) => Ok(response.status().as_u16()),
+            Ok(Err(error)) => Err(before_reply(
+                &error,
+                &self.config.origin,
+                CONNECT,
+                self.may_be_proxied(),
+            )),
+            Err(_) => Err(UpstreamError::TimeOut {
+                phase: Phase::FirstByte,
+                after: within,
+            }),
+        }
+    }
+
     fn prepare(&self, request: &Request) -> Result<Prepared, UpstreamError> {
         let key = self
             .config

@@ -1,0 +1,318 @@
+//! `glovebox doctor`: is everything in place, in words.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::output;
+use crate::engine::answers::Question;
+use crate::engine::{Engine, EngineConfig};
+use crate::exit::Exit;
+use crate::settings::Settings;
+use crate::upstream::{Client, UpstreamConfig};
+
+/// Long enough for a slow network, short enough for a person.
+const REACH_WITHIN: Duration = Duration::from_secs(10);
+
+/// Checks the settings, the key, the state folder, the component and the way to the upstream.
+///
+/// Nothing is sent that could be billed. Exit status 0: all is well; 1: something is to be done.
+#[derive(Args, Debug)]
+pub struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Do not look whether the upstream can be reached
+    #[arg(long)]
+    offline: bool,
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Ok,
+    Advice,
+    Problem,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    check: &'static str,
+    verdict: Verdict,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    version: &'static str,
+    ok: bool,
+    checks: Vec<Check>,
+    settings: Vec<Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct Value {
+    name: &'static str,
+    value: String,
+    from: String,
+}
+
+impl Doctor {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
+        let mut checks = vec![
+            config_file(settings),
+            key(settings),
+            state_folder(&settings.state_dir.value),
+        ];
+        checks.push(component(settings).await);
+        checks.push(if self.offline {
+            skipped()
+        } else {
+            upstream(settings).await
+        });
+        checks.extend(advice(settings));
+        let ok = checks.iter().all(|check| check.verdict != Verdict::Problem);
+        let settings = settings
+            .table()
+            .into_iter()
+            .map(|(name, value, from)| Value { name, value, from })
+            .collect();
+        let report = Report {
+            version: env!("CARGO_PKG_VERSION"),
+            ok,
+            checks,
+            settings,
+        };
+        if self.json {
+            output::line(&serde_json::to_string_pretty(&report)?)?;
+        } else {
+            print(&report)?;
+        }
+        Ok(if ok { Exit::Done } else { Exit::Failed })
+    }
+}
+
+fn print(report: &Report) -> anyhow::Result<()> {
+    output::line(&format!("glovebox {}", report.version))?;
+    for check in &report.checks {
+        let mark = match check.verdict {
+            Verdict::Ok => "ok     ",
+            Verdict::Advice => "advice ",
+            Verdict::Problem => "PROBLEM",
+        };
+        output::line(&format!("{mark}  {}: {}", check.check, check.text))?;
+    }
+    output::line(&"\nsettings")?;
+    let width = report
+        .settings
+        .iter()
+        .map(|setting| setting.name.len())
+        .max()
+        .unwrap_or_default();
+    for Value { name, value, from } in &report.settings {
+        output::line(&format!("  {name:width$}  {value}  ({from})"))?;
+    }
+    Ok(())
+}
+
+const fn good(check: &'static str, text: String) -> Check {
+    Check {
+        check,
+        verdict: Verdict::Ok,
+        text,
+    }
+}
+
+const fn bad(check: &'static str, text: String) -> Check {
+    Check {
+        check,
+        verdict: Verdict::Problem,
+        text,
+    }
+}
+
+const fn hint(check: &'static str, text: String) -> Check {
+    Check {
+        check,
+        verdict: Verdict::Advice,
+        text,
+    }
+}
+
+fn config_file(settings: &Settings) -> Check {
+    let (path, present) = &settings.config_file;
+    let state = if *present {
+        ""
+    } else {
+        " (not there, which is fine)"
+    };
+    good("config file", format!("{}{state}", path.display()))
+}
+
+fn key(settings: &Settings) -> Check {
+    let report = settings.key_report();
+    match (report.key, report.warning) {
+        (Err(_), _) if settings.simulate.value => {
+            good("key", "not needed with --simulate".to_owned())
+        }
+        (Err(error), _) => bad("key", error.to_string()),
+        (Ok(_), Some(warning)) => hint("key", warning),
+        (Ok(_), None) => good("key", format!("from {}", report.origin.unwrap_or_default())),
+    }
+}
+
+fn state_folder(folder: &Path) -> Check {
+    const NAME: &str = "state folder";
+    let shown = folder.display();
+    if !folder.exists() {
+        return match nearest(folder) {
+            Some(parent) if writable(parent) => {
+                good(NAME, format!("{shown} (made at the first call)"))
+            }
+            _ => bad(
+                NAME,
+                format!("{shown} cannot be made: choose another with --state-dir"),
+            ),
+        };
+    }
+    if !writable(folder) {
+        return bad(
+            NAME,
+            format!("{shown} cannot be written: choose another with --state-dir"),
+        );
+    }
+    match open_to_others(folder) {
+        true => hint(
+            NAME,
+            format!("{shown} can be read by other users: run chmod 700 {shown}"),
+        ),
+        false => good(NAME, shown.to_string()),
+    }
+}
+
+fn nearest(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|ancestor| ancestor.is_dir())
+}
+
+fn writable(folder: &Path) -> bool {
+    tempfile::Builder::new()
+        .prefix(".glovebox-doctor")
+        .tempfile_in(folder)
+        .is_ok()
+}
+
+#[cfg(unix)]
+fn open_to_others(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(folder).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_folder: &Path) -> bool {
+    false
+}
+
+async fn component(settings: &Settings) -> Check {
+    const NAME: &str = "component";
+    let start = Instant::now();
+    let engine = Engine::start(EngineConfig {
+        component: settings.component.value.clone(),
+        ..EngineConfig::default()
+    });
+    if let Err(error) = engine.ready().await {
+        return bad(NAME, error.to_string());
+    }
+    let compiled = start.elapsed();
+    let tried = tokio::task::spawn_blocking(move || {
+        engine.build(&Question {
+            query: "?".to_owned(),
+            ..blank()
+        })
+    })
+    .await;
+    match tried {
+        Ok(Ok(Ok(_))) => good(
+            NAME,
+            format!(
+                "compiled in {} ms and builds requests",
+                compiled.as_millis()
+            ),
+        ),
+        Ok(Ok(Err(_))) => bad(
+            NAME,
+            "it refuses a valid question: it is not the one for this version".to_owned(),
+        ),
+        Ok(Err(error)) => bad(NAME, error.to_string()),
+        Err(error) => bad(NAME, error.to_string()),
+    }
+}
+
+async fn upstream(settings: &Settings) -> Check {
+    const NAME: &str = "upstream";
+    if settings.simulate.value {
+        return good(NAME, "the simulator takes its place".to_owned());
+    }
+    let UpstreamConfig { origin, key } = settings.upstream_config();
+    let shown = origin.to_string();
+    match Client::new(UpstreamConfig { origin, key }) {
+        Err(error) => bad(NAME, error.to_string()),
+        Ok(client) => match client.reach(REACH_WITHIN).await {
+            Ok(status) => good(
+                NAME,
+                format!("{shown} can be reached (HTTP status {status} without a key)"),
+            ),
+            Err(error) => bad(NAME, error.to_string()),
+        },
+    }
+}
+
+fn skipped() -> Check {
+    good("upstream", "not looked at (--offline)".to_owned())
+}
+
+fn advice(settings: &Settings) -> Vec<Check> {
+    let mut checks: Vec<Check> = settings
+        .advice
+        .iter()
+        .map(|text| hint("environment", text.clone()))
+        .collect();
+    if settings.budget_per_day.value.is_none() && !settings.simulate.value {
+        let text =
+            "no budget is set; --budget-usd-per-day stops calls that could pass it".to_owned();
+        checks.push(hint("budget", text));
+    }
+    checks
+}
+
+/// A question in which nothing is said.
+pub(super) fn blank() -> Question {
+    Question {
+        query: String::new(),
+        model: None,
+        stream: None,
+        country: None,
+        language: None,
+        safesearch: None,
+        max_completion_tokens: None,
+        metadata: None,
+        seed: None,
+        enable_citations: None,
+        enable_entities: None,
+        enable_research: None,
+        research_allow_thinking: None,
+        research_maximum_number_of_tokens_per_query: None,
+        research_maximum_number_of_queries: None,
+        research_maximum_number_of_iterations: None,
+        research_maximum_number_of_seconds: None,
+        research_maximum_number_of_results_per_query: None,
+        search_context_size: None,
+        user_location: None,
+    }
+}
