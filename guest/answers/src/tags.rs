@@ -228,6 +228,9 @@ impl Recogniser {
 
     /// The end of the content: the held opener is text, and reading goes on after it.
     pub(crate) fn end_as_text(&mut self, sink: &mut impl Sink) {
+        if !self.is_holding() {
+            return;
+        }
         let opener = match self.candidate.take() {
             Some(candidate) => {
                 // A bare answer that is open at the end has no closer after it, and so no other has one.

@@ -248,7 +248,7 @@ fn small_limits() -> impl Strategy<Value = Limits> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_document_comes_back(parts in vec(part(), 0..20), wire in wire(), cuts in vec(any::<usize>(), 0..10)) {

@@ -147,7 +147,7 @@ fn cut<'a>(content: &'a str, cuts: &[usize]) -> Vec<&'a str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_rule_holds(answers in any::<bool>(), content in soup(), cuts in proptest::collection::vec(any::<usize>(), 0..8)) {
