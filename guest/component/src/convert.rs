@@ -24,7 +24,7 @@ impl<A: Convert<B>, B> Convert<Option<B>> for Option<A> {
 
 /// A record: the fields that are moved as they are, then those that are converted.
 macro_rules! record {
-    ($from:ty => $to:ty { $($plain:ident),* $(; $($deep:ident),+)? }) => {
+    ($from:ty => $to:ty { $($plain:ident),* $(,)? $(; $($deep:ident),+ $(,)?)? }) => {
         impl Convert<$to> for $from {
             fn convert(self) -> $to {
                 type To = $to;
@@ -71,16 +71,48 @@ record!(types::Question => answers::Question {
 });
 
 // What does both, since an outcome is made by one call and rendered by another.
-record_both!(Thinking { query, urls_analyzed, urls_selected, chunks_analyzed, chunks_selected });
-record_both!(Entity { name, href, text, instance_of, images, citations });
-record_both!(Progress {
-    iteration, elapsed_seconds, queries, urls_analyzed, snippets_analyzed, tokens_in,
-    tokens_thinking, tokens_out
+record_both!(Thinking {
+    query,
+    urls_analyzed,
+    urls_selected,
+    chunks_analyzed,
+    chunks_selected
 });
-record_both!(Cost { requests, queries, tokens_in, tokens_out, total });
+record_both!(Entity {
+    name,
+    href,
+    text,
+    instance_of,
+    images,
+    citations
+});
+record_both!(Progress {
+    iteration,
+    elapsed_seconds,
+    queries,
+    urls_analyzed,
+    snippets_analyzed,
+    tokens_in,
+    tokens_thinking,
+    tokens_out
+});
+record_both!(Cost {
+    requests,
+    queries,
+    tokens_in,
+    tokens_out,
+    total
+});
 record_both!(Usage { requests, queries, tokens_in, tokens_out, cost_usd_estimate; cost_usd });
 record_both!(Warning { code, detail });
-record_both!(Source { number, url, snippets, positions, upstream_numbers, cited });
+record_both!(Source {
+    number,
+    url,
+    snippets,
+    positions,
+    upstream_numbers,
+    cited
+});
 record_both!(OutcomeError { kind, message });
 record_both!(Outcome {
     complete, truncated, finish_reason, model, answer, text, draft, queries, blindspots;

@@ -34,9 +34,7 @@ bindings::export_component!(Component with_types_in bindings);
 struct Parser(RefCell<answers::Parser>);
 
 impl request::Guest for Component {
-    fn build(
-        question: types::Question,
-    ) -> Result<types::HttpRequest, Vec<types::InvalidField>> {
+    fn build(question: types::Question) -> Result<types::HttpRequest, Vec<types::InvalidField>> {
         match answers::build(&question.convert()) {
             Ok(request) => Ok(request.convert()),
             Err(fields) => Err(fields.convert()),
