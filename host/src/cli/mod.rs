@@ -1,10 +1,14 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
 mod connect;
+mod desk;
 mod doctor;
+mod jobs;
 mod output;
 mod runtime;
 mod simulate;
+mod spend;
+mod worker;
 
 use clap::{Parser, Subcommand};
 
@@ -30,8 +34,15 @@ pub enum Command {
     Connect(connect::Connect),
     /// Is everything in place, in words.
     Doctor(doctor::Doctor),
+    /// What was asked, how far it is, what came of it.
+    Jobs(jobs::Jobs),
+    /// What was spent, and what is left of the budget.
+    Spend(spend::Spend),
     /// The upstream simulator, on loopback.
     Simulate(simulate::Simulate),
+    /// Carries out a job that was handed over.
+    #[command(hide = true)]
+    Worker(worker::Worker),
 }
 
 /// Runs the command line that this process was given.
@@ -51,6 +62,9 @@ pub fn main() -> anyhow::Result<Exit> {
     match cli.command {
         Some(Command::Connect(connect)) => connect.run(),
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
+        Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
+        Some(Command::Spend(spend)) => runtime::block_on(spend.run(&settings))?,
+        Some(Command::Worker(worker)) => runtime::block_on(worker.run(&settings))?,
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         None => Ok(Exit::Usage),
     }

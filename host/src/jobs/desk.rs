@@ -163,7 +163,6 @@ impl Desk {
         cancel: CancellationToken,
         updates: UnboundedSender<Update>,
     ) -> Result<Ended, JobsError> {
-        self.inner.config.engine.ready().await?;
         let held = self
             .inner
             .held()
@@ -310,6 +309,24 @@ impl Desk {
             Ok(inner.opened()?.store.outcome(&id)?)
         })
         .await
+    }
+
+    /// An ended job with its outcome, and the job as it is where it has not ended by then.
+    ///
+    /// # Errors
+    /// When the id is unknown or has expired.
+    pub async fn result(
+        &self,
+        id: &JobId,
+        longest: Duration,
+    ) -> Result<(Job, Option<Rendered>), JobsError> {
+        let job = self.wait(id, longest).await?;
+        let outcome = if job.state.ended() {
+            self.outcome(id).await?
+        } else {
+            None
+        };
+        Ok((job, outcome))
     }
 
     /// The raw stream so far. None where it is not kept.

@@ -9,6 +9,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::clock::Millis;
+use crate::exit::Exit;
+use crate::upstream::exit_of;
+
+/// The kind of fault of a reply that ended early without an error.
+pub(super) const INCOMPLETE: &str = "incomplete";
 
 /// Money in whole micro-dollars, so that sums are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -213,6 +218,8 @@ pub struct Job {
     pub capture: Option<PathBuf>,
     /// Why it did not end well.
     pub error: Option<JobFault>,
+    /// Whether the outcome is complete and not cut short.
+    pub whole: bool,
     /// Something to know beside the result: what the bill may hold, what could not be kept.
     pub note: Option<String>,
     /// Grows with every change in the store.
@@ -240,6 +247,20 @@ impl Job {
             object.insert("note".to_owned(), Value::String(note.clone()));
         }
         job
+    }
+
+    /// The exit status of a command that ends with this job.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match (self.state, &self.error) {
+            (State::Queued | State::Running, _) => Exit::Running,
+            (State::Cancelled, _) => Exit::Interrupted,
+            (State::Interrupted, _) => Exit::Incomplete,
+            (_, Some(error)) if error.kind == INCOMPLETE => Exit::Incomplete,
+            (_, Some(error)) => exit_of(&error.kind),
+            (_, None) if self.whole => Exit::Done,
+            (_, None) => Exit::Incomplete,
+        }
     }
 
     /// How long it ran, or has been running by `now`.

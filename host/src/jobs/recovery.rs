@@ -9,7 +9,7 @@ use super::JobsError;
 use super::lease::Lease;
 use super::model::{Job, JobFault, JobId, Micros, State};
 use super::opened::Opened;
-use super::result::{empty, frame, render, settle, unknown_note};
+use super::result::{empty, frame, render, settle, unknown_note, whole};
 use super::store::{End, Lookup, Settlement};
 use super::work::{Work, headers_of};
 use crate::engine::Engine;
@@ -90,6 +90,7 @@ fn never_sent() -> End {
         state: State::Interrupted,
         settlement: Settlement::Cost(Micros(0)),
         outcome: None,
+        whole: false,
         error: Some(JobFault::new("interrupted", message)),
         note: None,
         progress: None,
@@ -102,6 +103,7 @@ fn done(engine: &Engine, outcome: &Outcome) -> Result<End, JobsError> {
         state: State::Done,
         settlement,
         outcome: Some(render(engine, outcome)?),
+        whole: whole(outcome),
         error: None,
         note: unknown_note(settlement),
         progress: outcome.progress.last().map(frame),
@@ -119,6 +121,7 @@ fn interrupted(engine: &Engine, outcome: &mut Outcome) -> Result<End, JobsError>
         state: State::Interrupted,
         settlement,
         outcome: Some(render(engine, outcome)?),
+        whole: false,
         error: Some(JobFault::new("interrupted", message)),
         note: unknown_note(settlement),
         progress: outcome.progress.last().map(frame),

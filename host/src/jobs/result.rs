@@ -2,15 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::model::{JobFault, Micros, State};
+use super::model::{INCOMPLETE, JobFault, Micros, State};
 use super::store::{Rendered, Settlement};
 use crate::engine::answers::{Format, Mode, Outcome, OutcomeError, Progress};
 use crate::engine::{Engine, SandboxError};
-use crate::exit::Exit;
-use crate::upstream::exit_of;
-
-/// The kind of fault of a reply that ended early without an error.
-const INCOMPLETE: &str = "incomplete";
 
 /// An outcome of nothing: no reply came, or none that could be read.
 pub(super) fn empty(mode: Mode) -> Outcome {
@@ -141,22 +136,9 @@ pub(super) fn unknown_note(settlement: Settlement) -> Option<String> {
     })
 }
 
-/// The exit status of a job's end. `complete` and `truncated` are the outcome's.
-pub(super) fn exit(
-    state: State,
-    error: Option<&JobFault>,
-    complete: bool,
-    truncated: bool,
-) -> Exit {
-    match (state, error) {
-        (State::Queued | State::Running, _) => Exit::Running,
-        (State::Cancelled, _) => Exit::Interrupted,
-        (State::Interrupted, _) => Exit::Incomplete,
-        (_, Some(error)) if error.kind == INCOMPLETE => Exit::Incomplete,
-        (_, Some(error)) => exit_of(&error.kind),
-        (_, None) if !complete || truncated => Exit::Incomplete,
-        (_, None) => Exit::Done,
-    }
+/// Whether an outcome is complete and not cut short.
+pub(super) const fn whole(outcome: &Outcome) -> bool {
+    outcome.complete && !outcome.truncated
 }
 
 /// A progress frame as the outcome's JSON has it.

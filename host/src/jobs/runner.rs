@@ -16,7 +16,7 @@ use super::JobsError;
 use super::model::{Job, JobFault, JobId};
 use super::opened::Opened;
 use super::reader::{Batch, Reader};
-use super::result::{Cause, Verdict, empty, exit, frame, judge, render};
+use super::result::{Cause, Verdict, empty, frame, judge, render, whole};
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
 use crate::engine::answers::{Event, EventKind, Limits, Outcome};
@@ -270,12 +270,7 @@ impl Runner {
                     ended_by(before, &end, &opened)
                 }
             };
-            let exit = exit(
-                job.state,
-                job.error.as_ref(),
-                outcome.complete,
-                outcome.truncated,
-            );
+            let exit = job.exit();
             Ok(Ended {
                 job,
                 outcome,
@@ -564,6 +559,7 @@ fn end_of(verdict: &Verdict, outcome: &Outcome, rendered: &Rendered, lost: &[Str
         state: verdict.state,
         settlement: verdict.settlement,
         outcome: Some(rendered.clone()),
+        whole: whole(outcome),
         error: verdict.error.clone(),
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         progress: outcome.progress.last().map(frame),
@@ -576,6 +572,7 @@ fn ended_by(mut job: Job, end: &End, opened: &Opened) -> Job {
     job.ended = Some(opened.clock.now());
     job.error.clone_from(&end.error);
     job.note.clone_from(&end.note);
+    job.whole = end.whole;
     job.cost = match end.settlement {
         super::store::Settlement::Cost(cost) => Some(cost),
         super::store::Settlement::Unknown => None,

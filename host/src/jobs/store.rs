@@ -149,6 +149,8 @@ pub struct End {
     pub settlement: Settlement,
     /// The outcome, whole or partial.
     pub outcome: Option<Rendered>,
+    /// Whether the outcome is complete and not cut short.
+    pub whole: bool,
     /// Why it did not end well.
     pub error: Option<JobFault>,
     /// Something to know beside the result.

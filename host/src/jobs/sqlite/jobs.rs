@@ -12,7 +12,7 @@ use crate::jobs::store::{End, Filter, Inserted, Lookup, NewJob, Payload, Rendere
 
 /// The columns of a [`Job`], in the order that [`job_of`] reads.
 const COLUMNS: &str = "id, tool, mode, query, state, created, started, ended, sent, cancel, progress, cost, \
-     reserved, capture, error_kind, error_message, note, revision";
+     reserved, capture, error_kind, error_message, note, revision, whole";
 
 fn bad(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
@@ -55,6 +55,7 @@ fn job_of(row: &Row<'_>) -> rusqlite::Result<Job> {
         error: kind.map(|kind| JobFault::new(kind, message.unwrap_or_default())),
         note: row.get(16)?,
         revision: row.get(17)?,
+        whole: row.get(18)?,
     })
 }
 
@@ -164,7 +165,8 @@ pub(super) fn finish(
     let changed = tx
         .prepare_cached(
             "UPDATE job SET state = :state, ended = :now, revision = :revision, cost = :cost,
-                 progress = coalesce(:progress, progress), error_kind = :kind, error_message = :message, note = :note
+                 progress = coalesce(:progress, progress), error_kind = :kind, error_message = :message, note = :note,
+                 whole = :whole
              WHERE id = :id AND ended IS NULL",
         )?
         .execute(named_params! {
@@ -172,7 +174,7 @@ pub(super) fn finish(
             ":progress": end.progress.as_ref().map(Value::to_string),
             ":kind": end.error.as_ref().map(|error| &error.kind),
             ":message": end.error.as_ref().map(|error| &error.message),
-            ":note": end.note, ":id": id.as_str(),
+            ":note": end.note, ":whole": end.whole, ":id": id.as_str(),
         })?;
     if changed == 0 {
         return Ok(false);

@@ -25,6 +25,7 @@ CREATE TABLE job (
     cost INTEGER,
     error_kind TEXT,
     error_message TEXT,
+    whole INTEGER NOT NULL DEFAULT 0,
     note TEXT
 ) STRICT, WITHOUT ROWID;
 

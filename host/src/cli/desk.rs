@@ -1,0 +1,177 @@
+//! The desk of a command: made from the settings, with the simulator where that takes the upstream's place.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use etcetera::BaseStrategy as _;
+
+use crate::engine::{Engine, EngineConfig};
+use crate::jobs::clock::WallClock;
+use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Simulate, WorkerCommand};
+use crate::policy::limiter::DEFAULT_RATE;
+use crate::settings::{COMMAND_PACE, Settings, duration_text};
+use crate::simulator::{Options, Simulator};
+use crate::upstream::{ApiKey, Client, Origin, UpstreamConfig};
+
+/// Variables that a worker needs as they are: where things are, how to reach the network, what to log.
+const PASSED: [&str; 20] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "TZ",
+    "LANG",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTP_PROXY",
+    "http_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "RUST_LOG",
+    "RUST_BACKTRACE",
+    "NO_COLOR",
+];
+/// Families of such variables: the settings, the key, the user's folders, the language.
+const PASSED_FAMILIES: [&str; 4] = ["GLOVEBOX_", "BRAVE_", "XDG_", "LC_"];
+
+/// A desk and what must live as long as it is used.
+#[derive(Debug)]
+pub struct CommandDesk {
+    /// The desk.
+    pub desk: Desk,
+    /// What a detached worker is to simulate.
+    pub simulate: Option<Simulate>,
+    /// The simulator, where one runs for this command.
+    pub simulator: Option<Simulator>,
+}
+
+/// The desk of a command that may call upstream.
+///
+/// # Errors
+/// When the simulator cannot listen.
+pub async fn open(settings: &Settings) -> anyhow::Result<CommandDesk> {
+    if !settings.simulate.value {
+        return Ok(CommandDesk {
+            desk: stored(settings),
+            simulate: None,
+            simulator: None,
+        });
+    }
+    let simulate = Simulate {
+        scenario: None,
+        pace: Some(settings.pace.value.unwrap_or(COMMAND_PACE)),
+    };
+    let simulator = start_simulator(&simulate).await?;
+    let upstream = simulated_upstream(&simulator)?;
+    let client: MakeClient = Box::new(move || Client::new(upstream.clone()));
+    Ok(CommandDesk {
+        desk: with_client(settings, client),
+        simulate: Some(simulate),
+        simulator: Some(simulator),
+    })
+}
+
+/// The desk of a command that calls the configured upstream, or only looks at what is stored.
+#[must_use]
+pub fn stored(settings: &Settings) -> Desk {
+    let settings_of_client = settings.clone();
+    // The key is read when the first call is to be sent, not before.
+    let client: MakeClient = Box::new(move || Client::new(settings_of_client.upstream_config()));
+    with_client(settings, client)
+}
+
+/// The sandbox as the settings want it.
+#[must_use]
+pub fn engine_config(settings: &Settings) -> EngineConfig {
+    let cache = etcetera::choose_base_strategy()
+        .ok()
+        .map(|folders| folders.cache_dir().join("glovebox"));
+    EngineConfig {
+        component: settings.component.value.clone(),
+        cache,
+        ..EngineConfig::default()
+    }
+}
+
+/// A desk with the client that this makes.
+#[must_use]
+pub fn with_client(settings: &Settings, client: MakeClient) -> Desk {
+    let budget = settings.budget_per_day.value;
+    Desk::new(DeskConfig {
+        state_dir: settings.state_dir.value.clone(),
+        keep: settings.keep.value,
+        budget: budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX))),
+        rate: DEFAULT_RATE,
+        engine: Engine::start(engine_config(settings)),
+        client,
+        clock: Arc::new(WallClock),
+        worker: WorkerCommand::this_program(passed, set(settings)),
+    })
+}
+
+/// Starts the simulator that a call asks for.
+///
+/// # Errors
+/// When there is no such scenario, or it cannot listen.
+pub async fn start_simulator(simulate: &Simulate) -> anyhow::Result<Simulator> {
+    let mut options = Options {
+        pace: simulate.pace.unwrap_or(COMMAND_PACE),
+        ..Options::default()
+    };
+    if let Some(scenario) = &simulate.scenario {
+        options.scenario = scenario.parse().map_err(anyhow::Error::msg)?;
+    }
+    Ok(Simulator::start(options).await?)
+}
+
+/// How a simulator is reached.
+///
+/// # Errors
+/// When its address is no origin.
+pub fn simulated_upstream(simulator: &Simulator) -> anyhow::Result<UpstreamConfig> {
+    Ok(UpstreamConfig {
+        origin: Origin::parse(&simulator.url())?,
+        key: Ok(ApiKey::simulated()),
+    })
+}
+
+fn passed(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    PASSED.contains(&name.as_ref())
+        || PASSED_FAMILIES
+            .iter()
+            .any(|family| name.starts_with(family))
+}
+
+/// What flags may have said, as variables.
+fn set(settings: &Settings) -> Vec<(OsString, OsString)> {
+    let absolute = |path: &PathBuf| {
+        std::path::absolute(path)
+            .unwrap_or_else(|_| path.clone())
+            .into_os_string()
+    };
+    let mut set: Vec<(OsString, OsString)> = vec![
+        (
+            "GLOVEBOX_STATE_DIR".into(),
+            absolute(&settings.state_dir.value),
+        ),
+        (
+            "GLOVEBOX_UPSTREAM".into(),
+            settings.upstream.value.to_string().into(),
+        ),
+        (
+            "GLOVEBOX_KEEP".into(),
+            duration_text(settings.keep.value).into(),
+        ),
+    ];
+    if let Some(component) = &settings.component.value {
+        set.push(("GLOVEBOX_COMPONENT".into(), absolute(component)));
+    }
+    set
+}

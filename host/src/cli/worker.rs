@@ -1,0 +1,108 @@
+//! `glovebox worker ID`: carries out one research that another process handed over. Hidden: it is started by
+//! `research --detach` and by the MCP tools, not by people.
+
+use std::process;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::desk;
+use crate::exit::Exit;
+use crate::jobs::Desk;
+use crate::settings::Settings;
+use crate::upstream::Client;
+
+/// Beyond the call's deadline: to wait for a slot, to settle the end. After it the process ends however it is.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// Carries out a job that was handed over.
+#[derive(Args, Debug)]
+pub struct Worker {
+    /// The job's id
+    id: String,
+}
+
+impl Worker {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When the job is not this process's to run.
+    pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
+        let id = Desk::parse_id(&self.id)?;
+        // Where the call goes is known only once the job is taken over.
+        let upstream = Arc::new(OnceLock::new());
+        let desk = {
+            let (upstream, of_client) = (Arc::clone(&upstream), settings.clone());
+            let make = move || {
+                let config = upstream.get_or_init(|| of_client.upstream_config());
+                Client::new(config.clone())
+            };
+            desk::with_client(settings, Box::new(make))
+        };
+        let adopted = desk.adopt(&id).await?;
+        watchdog(adopted.deadline.saturating_add(GRACE));
+        let _simulator = match &adopted.simulate {
+            Some(simulate) => {
+                let simulator = desk::start_simulator(simulate).await?;
+                let config = desk::simulated_upstream(&simulator)?;
+                upstream.get_or_init(|| config);
+                Some(simulator)
+            }
+            None => None,
+        };
+        stop_at_signal(desk.clone());
+        let (updates, _) = mpsc::unbounded_channel();
+        let ended = desk.run(&id, CancellationToken::new(), updates).await?;
+        Ok(ended.exit)
+    }
+}
+
+/// Ends the process if nothing else does. The lease goes with it, and whoever reads the job next settles it.
+fn watchdog(after: Duration) {
+    let watching = thread::Builder::new().name("watchdog".to_owned());
+    let started = watching.spawn(move || {
+        thread::sleep(after);
+        eprintln!("glovebox worker: still here {after:?} after the start; ending");
+        process::exit(Exit::Failed.code().into());
+    });
+    if let Err(error) = started {
+        tracing::warn!(%error, "no watchdog");
+    }
+}
+
+/// A signal to end settles the job with what had come.
+fn stop_at_signal(desk: Desk) {
+    tokio::spawn(async move {
+        if let Err(error) = terminated().await {
+            tracing::warn!(%error, "signals are not heard");
+            return;
+        }
+        desk.stop();
+    });
+}
+
+#[cfg(unix)]
+async fn terminated() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut int, mut hup) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::hangup())?,
+    );
+    // The terminal's end is heard and ignored: the worker is to outlive it.
+    tokio::spawn(async move { while hup.recv().await.is_some() {} });
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+async fn terminated() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
+}
