@@ -35,14 +35,14 @@ pub(super) const PLAIN: Style = Style {
 
 pub(super) fn render(outcome: &Outcome, style: &Style) -> String {
     let mut page = Page {
-        out: outcome.answer.trim_end().to_owned(),
+        out: text(outcome.answer.trim_end()),
         style,
     };
     if outcome.answer.trim().is_empty() {
         page.remark("No answer came.");
         if !outcome.draft.trim().is_empty() {
             page.heading("Draft");
-            page.out.push_str(outcome.draft.trim());
+            page.out.push_str(&text(outcome.draft.trim()));
         }
     }
     page.remarks(outcome);
@@ -121,6 +121,11 @@ impl Page<'_> {
                 let (open, close) = self.style.url;
                 let number = source.number.to_string();
                 let url = one_line(&source.url);
+                let url = if open.is_empty() {
+                    url
+                } else {
+                    bracketed(&url)
+                };
                 self.out
                     .extend([before, number.as_str(), after, open, url.as_str(), close]);
             }
@@ -160,6 +165,18 @@ impl Page<'_> {
         }
         self.remark(&line);
     }
+}
+
+/// Control characters from the upstream would reach a terminal; those of a text stay.
+fn text(text: &str) -> String {
+    text.chars()
+        .filter(|&char| matches!(char, '\n' | '\t') || !char.is_control())
+        .collect()
+}
+
+/// A URL that can stand between angle brackets.
+fn bracketed(url: &str) -> String {
+    url.replace('<', "%3C").replace('>', "%3E")
 }
 
 /// Line ends and control characters from the upstream would break the page, or a terminal.
