@@ -1,10 +1,15 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
+mod ask;
 mod connect;
 mod desk;
+mod display;
 mod doctor;
+mod ending;
 mod jobs;
+mod options;
 mod output;
+mod research;
 mod runtime;
 mod simulate;
 mod spend;
@@ -30,12 +35,16 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Asks a question; the answer is cited and streamed.
+    Ask(ask::Ask),
     /// Prints or writes the configuration of an MCP client.
     Connect(connect::Connect),
     /// Is everything in place, in words.
     Doctor(doctor::Doctor),
     /// What was asked, how far it is, what came of it.
     Jobs(jobs::Jobs),
+    /// Deep research, with a live progress display.
+    Research(research::Research),
     /// What was spent, and what is left of the budget.
     Spend(spend::Spend),
     /// The upstream simulator, on loopback.
@@ -60,11 +69,13 @@ pub fn main() -> anyhow::Result<Exit> {
         }
     };
     match cli.command {
+        Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
         Some(Command::Connect(connect)) => connect.run(),
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
         Some(Command::Spend(spend)) => runtime::block_on(spend.run(&settings))?,
         Some(Command::Worker(worker)) => runtime::block_on(worker.run(&settings))?,
+        Some(Command::Research(research)) => runtime::block_on(research.run(&settings))?,
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         None => Ok(Exit::Usage),
     }
