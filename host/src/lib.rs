@@ -10,6 +10,7 @@ pub mod cli;
 pub mod engine;
 pub mod exit;
 pub mod jobs;
+pub mod mcp;
 pub mod policy;
 pub mod settings;
 pub mod simulator;

@@ -1,6 +1,7 @@
 //! The desk of a command: made from the settings, with the simulator where that takes the upstream's place.
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
@@ -9,7 +10,7 @@ use crate::engine::{Engine, EngineConfig};
 use crate::jobs::clock::WallClock;
 use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Simulate, WorkerCommand};
 use crate::policy::limiter::DEFAULT_RATE;
-use crate::settings::{COMMAND_PACE, Settings};
+use crate::settings::{COMMAND_PACE, Settings, duration_text};
 use crate::simulator::{Options, Simulator};
 use crate::upstream::{ApiKey, Client, Origin, UpstreamConfig};
 
@@ -47,7 +48,7 @@ pub struct CommandDesk {
     /// What a detached worker is to simulate.
     pub simulate: Option<Simulate>,
     /// The simulator, where one runs for this command.
-    _simulator: Option<Simulator>,
+    pub simulator: Option<Simulator>,
 }
 
 /// The desk of a command that may call upstream.
@@ -59,7 +60,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<CommandDesk> {
         return Ok(CommandDesk {
             desk: stored(settings),
             simulate: None,
-            _simulator: None,
+            simulator: None,
         });
     }
     let simulate = Simulate {
@@ -72,7 +73,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<CommandDesk> {
     Ok(CommandDesk {
         desk: with_client(settings, client),
         simulate: Some(simulate),
-        _simulator: Some(simulator),
+        simulator: Some(simulator),
     })
 }
 
@@ -150,7 +151,27 @@ fn passed(name: &OsStr) -> bool {
 
 /// What flags may have said, as variables.
 fn set(settings: &Settings) -> Vec<(OsString, OsString)> {
-    let set = settings.as_environment().into_iter();
-    set.map(|(name, value)| (OsString::from(name), OsString::from(value)))
-        .collect()
+    let absolute = |path: &PathBuf| {
+        std::path::absolute(path)
+            .unwrap_or_else(|_| path.clone())
+            .into_os_string()
+    };
+    let mut set: Vec<(OsString, OsString)> = vec![
+        (
+            "GLOVEBOX_STATE_DIR".into(),
+            absolute(&settings.state_dir.value),
+        ),
+        (
+            "GLOVEBOX_UPSTREAM".into(),
+            settings.upstream.value.to_string().into(),
+        ),
+        (
+            "GLOVEBOX_KEEP".into(),
+            duration_text(settings.keep.value).into(),
+        ),
+    ];
+    if let Some(component) = &settings.component.value {
+        set.push(("GLOVEBOX_COMPONENT".into(), absolute(component)));
+    }
+    set
 }

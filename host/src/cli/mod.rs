@@ -1,18 +1,14 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
-mod ask;
 mod connect;
 mod desk;
-mod display;
 mod doctor;
-mod ending;
 mod jobs;
-mod options;
 mod output;
-mod research;
 mod runtime;
 mod simulate;
 mod spend;
+mod stdio;
 mod worker;
 
 use clap::{Parser, Subcommand};
@@ -35,20 +31,18 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Asks a question; the answer is cited and streamed.
-    Ask(ask::Ask),
     /// Prints or writes the configuration of an MCP client.
     Connect(connect::Connect),
     /// Is everything in place, in words.
     Doctor(doctor::Doctor),
     /// What was asked, how far it is, what came of it.
     Jobs(jobs::Jobs),
-    /// Deep research, with a live progress display.
-    Research(research::Research),
     /// What was spent, and what is left of the budget.
     Spend(spend::Spend),
     /// The upstream simulator, on loopback.
     Simulate(simulate::Simulate),
+    /// MCP over standard input and output; what runs without a command.
+    Stdio(stdio::Stdio),
     /// Carries out a job that was handed over.
     #[command(hide = true)]
     Worker(worker::Worker),
@@ -69,14 +63,13 @@ pub fn main() -> anyhow::Result<Exit> {
         }
     };
     match cli.command {
-        Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
-        Some(Command::Connect(connect)) => connect.run(),
+        Some(Command::Connect(connect)) => connect.run(settings.simulate.value),
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
         Some(Command::Spend(spend)) => runtime::block_on(spend.run(&settings))?,
         Some(Command::Worker(worker)) => runtime::block_on(worker.run(&settings))?,
-        Some(Command::Research(research)) => runtime::block_on(research.run(&settings))?,
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
-        None => Ok(Exit::Usage),
+        Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
+        None => runtime::block_on(stdio::Stdio::default().run(&settings))?,
     }
 }

@@ -10,6 +10,10 @@ use serde_json::{Map, Value, json};
 pub enum Kind {
     /// Text that may not be blank where it is required.
     Text,
+    /// Two letters, or `ALL`. The component checks it too; here it is named together with all else.
+    Country,
+    /// A language code such as `en` or `pt-br`.
+    Language,
     /// One of a few words.
     Word(&'static [&'static str]),
     /// True or false.
@@ -68,7 +72,7 @@ pub fn schema(params: &[Param]) -> Map<String, Value> {
 
 fn property(param: &Param) -> Value {
     let mut property = match param.kind {
-        Kind::Text => json!({ "type": "string" }),
+        Kind::Text | Kind::Country | Kind::Language => json!({ "type": "string" }),
         Kind::Word(words) => json!({ "type": "string", "enum": words }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
@@ -111,7 +115,11 @@ impl Args {
         for name in given.keys().filter(|name| !known.contains(&name.as_str())) {
             wrong.push(unknown(name, &known));
         }
-        if wrong.is_empty() { Ok(Self(read)) } else { Err(wrong) }
+        if wrong.is_empty() {
+            Ok(Self(read))
+        } else {
+            Err(wrong)
+        }
     }
 
     /// A text argument.
@@ -164,6 +172,10 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
     };
     let read = match param.kind {
         Kind::Text => text(given).map(Value::String),
+        Kind::Country => text(given).and_then(country).map(Value::String),
+        Kind::Language => text(given)
+            .filter(|text| is_language(text))
+            .map(Value::String),
         Kind::Word(words) => word(words, given).map(Value::from),
         Kind::Flag => flag(given).map(Value::Bool),
         Kind::Whole(least, most) => whole(given)
@@ -173,6 +185,8 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
     read.map(Some).ok_or_else(|| {
         let must = match param.kind {
             Kind::Text => "text".to_owned(),
+            Kind::Country => "a two-letter country code, or ALL".to_owned(),
+            Kind::Language => "a language code such as en or pt-br".to_owned(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
             Kind::Flag => "true or false".to_owned(),
             Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
@@ -183,7 +197,10 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
 
 fn left_out(param: &Param) -> Result<Option<Value>, String> {
     match param.absent {
-        Absent::Refused => Err(format!("`{}` is required and must not be blank", param.name)),
+        Absent::Refused => Err(format!(
+            "`{}` is required and must not be blank",
+            param.name
+        )),
         Absent::Nothing => Ok(None),
         Absent::Flag(flag) => Ok(Some(flag.into())),
         Absent::Whole(number) => Ok(Some(number.into())),
@@ -196,6 +213,24 @@ fn text(given: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     }
+}
+
+fn country(text: String) -> Option<String> {
+    if text.eq_ignore_ascii_case("ALL") {
+        return Some("ALL".to_owned());
+    }
+    let letters = text.chars().all(|letter| letter.is_ascii_alphabetic());
+    (letters && text.len() == 2).then_some(text)
+}
+
+fn is_language(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let first = parts.next().unwrap_or_default();
+    let letters = |part: &str| part.chars().all(|letter| letter.is_ascii_alphabetic());
+    let code = |part: &str| part.chars().all(|letter| letter.is_ascii_alphanumeric());
+    (2..=3).contains(&first.len())
+        && letters(first)
+        && parts.all(|part| (2..=8).contains(&part.len()) && code(part))
 }
 
 fn word(words: &[&'static str], given: &Value) -> Option<&'static str> {
@@ -220,7 +255,9 @@ fn whole(given: &Value) -> Option<i64> {
         Value::Number(number) => number.as_i64().or_else(|| whole_float(number.as_f64()?)),
         Value::String(text) => {
             let text = text.trim();
-            text.parse().ok().or_else(|| whole_float(text.parse().ok()?))
+            text.parse()
+                .ok()
+                .or_else(|| whole_float(text.parse().ok()?))
         }
         _ => None,
     }
@@ -240,11 +277,36 @@ mod tests {
     use super::*;
 
     const PARAMS: &[Param] = &[
-        Param { name: "query", kind: Kind::Text, absent: Absent::Refused, about: "What" },
-        Param { name: "country", kind: Kind::Text, absent: Absent::Nothing, about: "" },
-        Param { name: "rounds", kind: Kind::Whole(1, 5), absent: Absent::Whole(4), about: "" },
-        Param { name: "think", kind: Kind::Flag, absent: Absent::Flag(true), about: "" },
-        Param { name: "state", kind: Kind::Word(&["done"]), absent: Absent::Nothing, about: "" },
+        Param {
+            name: "query",
+            kind: Kind::Text,
+            absent: Absent::Refused,
+            about: "What",
+        },
+        Param {
+            name: "country",
+            kind: Kind::Country,
+            absent: Absent::Nothing,
+            about: "",
+        },
+        Param {
+            name: "rounds",
+            kind: Kind::Whole(1, 5),
+            absent: Absent::Whole(4),
+            about: "",
+        },
+        Param {
+            name: "think",
+            kind: Kind::Flag,
+            absent: Absent::Flag(true),
+            about: "",
+        },
+        Param {
+            name: "state",
+            kind: Kind::Word(&["done"]),
+            absent: Absent::Nothing,
+            about: "",
+        },
     ];
 
     fn read(given: Value) -> Result<Args, Vec<String>> {
@@ -255,9 +317,10 @@ mod tests {
     fn what_a_model_means_is_understood() {
         for rounds in [json!(3), json!("3"), json!(3.0), json!("3.0"), json!(" 3 ")] {
             for think in [json!(false), json!("false"), json!("False")] {
-                let args =
-                    read(json!({"query": " q ", "rounds": rounds, "think": think, "state": "Done"}))
-                        .unwrap();
+                let args = read(
+                    json!({"query": " q ", "rounds": rounds, "think": think, "state": "Done"}),
+                )
+                .unwrap();
                 assert_eq!(args.text("query"), Some("q"));
                 assert_eq!(args.whole("rounds"), Some(3));
                 assert_eq!(args.flag("think"), Some(false));
@@ -265,10 +328,9 @@ mod tests {
             }
         }
         for absent in [json!(null), json!("")] {
-            let args = read(
-                json!({"query": "q", "rounds": absent, "think": absent, "country": absent}),
-            )
-            .unwrap();
+            let args =
+                read(json!({"query": "q", "rounds": absent, "think": absent, "country": absent}))
+                    .unwrap();
             assert_eq!(args.whole("rounds"), Some(4));
             assert_eq!(args.flag("think"), Some(true));
             assert_eq!(args.text("country"), None);
@@ -288,8 +350,17 @@ mod tests {
             assert!(sentence.starts_with(&format!("`{name}`")), "{sentence}");
         }
         assert_eq!(wrong.len(), 6);
-        for rounds in [json!(1.5), json!("many"), json!(true), json!(0), json!(1e300)] {
-            assert!(read(json!({"query": "q", "rounds": rounds})).is_err(), "{rounds}");
+        for rounds in [
+            json!(1.5),
+            json!("many"),
+            json!(true),
+            json!(0),
+            json!(1e300),
+        ] {
+            assert!(
+                read(json!({"query": "q", "rounds": rounds})).is_err(),
+                "{rounds}"
+            );
         }
     }
 }

@@ -31,21 +31,18 @@ pub struct Connect {
     /// references, its present value is written into the file.
     #[arg(long, value_name = "NAME")]
     pub key_env: Option<String>,
-    /// Connect to the built-in simulator: no key, no cost.
-    #[arg(long)]
-    pub simulate: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
 
 impl Connect {
-    /// Runs the command.
+    /// Runs the command. With `simulate`, the client is connected to the built-in simulator: no key, no cost.
     ///
     /// # Errors
     /// Where the file cannot be read, understood or written; nothing is changed then.
-    pub fn run(&self) -> anyhow::Result<Exit> {
-        let launch = self.launch()?;
+    pub fn run(&self, simulate: bool) -> anyhow::Result<Exit> {
+        let launch = self.launch(simulate)?;
         let entry = self.client.entry(&launch);
         let path = match &self.path {
             Some(path) => path.clone(),
@@ -59,20 +56,20 @@ impl Connect {
         }
     }
 
-    fn launch(&self) -> anyhow::Result<Launch> {
+    fn launch(&self, simulate: bool) -> anyhow::Result<Launch> {
         let program = std::env::current_exe().context("this program does not know its own path")?;
         let program = program
             .to_str()
             .context("the path of this program is not UTF-8, which no client's file can hold")?
             .to_owned();
         let mut args = vec!["stdio".to_owned()];
-        if self.simulate {
+        if simulate {
             args.push("--simulate".to_owned());
         }
         Ok(Launch {
             program,
             args,
-            key: (!self.simulate).then(|| self.key_env.clone()),
+            key: (!simulate).then(|| self.key_env.clone()),
         })
     }
 

@@ -1,0 +1,25 @@
+//! What MCP clients see: tools, tasks, resources, prompts. No transport is known here.
+//!
+//! [`Service`] is one for a process, [`Server`] one for a connection. [`Guarded`] is what a transport serves: a
+//! [`Server`] whose panics become errors.
+
+mod args;
+mod call;
+mod call_of;
+mod completion;
+mod guard;
+mod notices;
+mod prompts;
+mod reply;
+mod resources;
+mod server;
+mod service;
+mod table;
+mod tasks;
+mod tools;
+
+pub use guard::Guarded;
+pub use reply::{LEAST_OUTPUT_BYTES, OUTPUT_BYTES};
+pub use server::Server;
+pub use service::{Config, Runs, Service};
+pub use table::{Hints, Policy, TOOLS, Tool};

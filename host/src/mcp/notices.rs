@@ -1,0 +1,164 @@
+//! Notices that a resource changed: `resources/subscribe` in the older era, `subscriptions/listen` in the newer.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Service;
+use super::resources::Address;
+use crate::jobs::Watch;
+
+/// The least time between two notices of one resource. Whoever hears one reads the resource again.
+const APART: Duration = Duration::from_secs(1);
+
+/// The most resources that one connection may follow.
+const FOLLOWED: usize = 100;
+
+/// The notices of one connection. What it started ends with it.
+#[derive(Debug)]
+pub struct Notices {
+    service: Service,
+    leaving: CancellationToken,
+    followed: Mutex<HashMap<String, DropGuard>>,
+    open: CancellationToken,
+    _open: DropGuard,
+}
+
+impl Notices {
+    /// No notices yet.
+    #[must_use]
+    pub fn new(service: Service, leaving: CancellationToken) -> Self {
+        let open = leaving.child_token();
+        Self {
+            service,
+            leaving,
+            followed: Mutex::default(),
+            _open: open.clone().drop_guard(),
+            open,
+        }
+    }
+
+    /// The part of a filter that is served: resources of this server, and new ones.
+    #[must_use]
+    pub fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+        let mut accepted = SubscriptionFilter::new();
+        accepted.resources_list_changed = requested.resources_list_changed;
+        accepted.resource_subscriptions = requested.resource_subscriptions.as_ref().map(|uris| {
+            let ours = uris.iter().filter(|uri| Address::parse(uri).is_some());
+            ours.take(FOLLOWED).cloned().collect()
+        });
+        accepted
+    }
+
+    /// Serves one `subscriptions/listen` until it is cancelled or its client leaves.
+    pub async fn listen(&self, subscription: &SubscriptionContext) {
+        let accepted = subscription.accepted();
+        let sink = subscription.sink();
+        let updates = accepted
+            .resource_subscriptions
+            .iter()
+            .flatten()
+            .map(|uri| async move {
+                if let Some(mut watch) = self.watch(uri).await {
+                    while changed(&mut watch).await {
+                        if sink.notify_resource_updated(uri.clone()).await.is_err() {
+                            return;
+                        }
+                        tokio::time::sleep(APART).await;
+                    }
+                }
+            });
+        let lists = async {
+            let mut made = self.service.made();
+            while accepted.resources_list_changed == Some(true) && heard(&mut made).await {
+                if sink.notify_resource_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        let all = async {
+            tokio::join!(join_all(updates), lists);
+            // The subscription stays, although nothing of it can change any more.
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = all => {}
+            () = subscription.cancelled() => {}
+            () = self.leaving.cancelled() => {}
+        }
+    }
+
+    /// Follows a resource, in the older era.
+    ///
+    /// # Errors
+    /// When there is no such resource, or too many are followed.
+    pub async fn subscribe(&self, uri: String, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
+        let Some(mut watch) = self.watch(&uri).await else {
+            let message = format!("there is no resource {uri} to follow");
+            return Err(ErrorData::resource_not_found(message, None));
+        };
+        let stop = self.open.child_token();
+        {
+            let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+            if followed.len() >= FOLLOWED && !followed.contains_key(&uri) {
+                let message = format!("no more than {FOLLOWED} resources can be followed at once");
+                return Err(ErrorData::invalid_params(message, None));
+            }
+            followed.insert(uri.clone(), stop.clone().drop_guard());
+        }
+        tokio::spawn(stop.run_until_cancelled_owned(async move {
+            while changed(&mut watch).await {
+                let update = ResourceUpdatedNotificationParam::new(uri.clone());
+                if peer.notify_resource_updated(update).await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(APART).await;
+            }
+        }));
+        Ok(())
+    }
+
+    /// Follows a resource no longer.
+    pub fn unsubscribe(&self, uri: &str) {
+        self.followed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(uri);
+    }
+
+    /// Tells the client of new jobs from now on, in the older era.
+    pub fn tell_of_new_jobs(&self, peer: Peer<RoleServer>) {
+        let mut made = self.service.made();
+        tokio::spawn(self.open.clone().run_until_cancelled_owned(async move {
+            while heard(&mut made).await {
+                if peer.notify_resource_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        }));
+    }
+
+    async fn watch(&self, uri: &str) -> Option<Watch> {
+        let address = Address::parse(uri)?;
+        self.service.desk().watch(&address.id).await.ok()
+    }
+}
+
+async fn changed(watch: &mut Watch) -> bool {
+    matches!(watch.next().await, Ok(Some(_)))
+}
+
+async fn heard(made: &mut broadcast::Receiver<()>) -> bool {
+    match made.recv().await {
+        Ok(()) | Err(RecvError::Lagged(_)) => true,
+        Err(RecvError::Closed) => false,
+    }
+}

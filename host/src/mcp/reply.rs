@@ -1,0 +1,237 @@
+//! What a tool says: text that stands alone, structured content beside it, and both within their bounds.
+
+use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult, JsonObject};
+use serde_json::{Value, json};
+
+use crate::jobs::JobsError;
+
+/// The most text that one result carries. It is about a third of what common clients put before a model
+/// without spilling it into a file, and several times a long research report.
+pub const OUTPUT_BYTES: usize = 64 << 10;
+
+/// The least that can be set: the notice of a cut must fit with something left over.
+pub const LEAST_OUTPUT_BYTES: usize = 1 << 10;
+
+/// What a tool gives back.
+#[derive(Debug)]
+pub enum Reply {
+    /// A result.
+    Told(Box<Told>),
+    /// A task that the client is to follow.
+    Task(Box<CreateTaskResult>),
+}
+
+/// A result.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// What a model reads; it needs nothing else.
+    pub text: String,
+    /// What a program reads.
+    pub structured: Option<Value>,
+    /// Whether the tool failed.
+    pub failed: bool,
+    /// The resource that has all of it.
+    pub whole: Option<String>,
+}
+
+impl Told {
+    /// A result of text and structured content.
+    #[must_use]
+    pub fn new(text: impl Into<String>, structured: Value) -> Self {
+        Self {
+            text: text.into(),
+            structured: Some(structured),
+            failed: false,
+            whole: None,
+        }
+    }
+
+    /// A failure, in words.
+    #[must_use]
+    pub fn failure(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            structured: None,
+            failed: true,
+            whole: None,
+        }
+    }
+
+    /// As MCP has it, cut to `limit` bytes of text and as many of structured content.
+    #[must_use]
+    pub fn result(self, limit: usize, structured: bool) -> CallToolResult {
+        let notice = |total: usize| {
+            let place = self.whole.as_deref().map_or_else(String::new, |uri| {
+                format!(" All of it is the resource {uri}.")
+            });
+            format!("\n\n[Cut here: {total} bytes are more than the limit of {limit}.{place}]")
+        };
+        let text = cut(&self.text, limit, &notice);
+        let content = vec![ContentBlock::text(text)];
+        if self.failed {
+            // A client that validates structured content would refuse an error's.
+            return CallToolResult::error(content);
+        }
+        let mut result = CallToolResult::success(content);
+        if structured {
+            result.structured_content = self.structured.map(|value| bounded(value, limit, &notice));
+        }
+        result
+    }
+}
+
+impl From<Told> for Reply {
+    fn from(told: Told) -> Self {
+        Self::Told(Box::new(told))
+    }
+}
+
+impl From<JobsError> for Told {
+    fn from(error: JobsError) -> Self {
+        match error {
+            JobsError::Invalid(fields) => {
+                let wrong: Vec<String> = fields
+                    .into_iter()
+                    .map(|field| format!("`{}`: {}", field.field, field.problem))
+                    .collect();
+                wrong_arguments(&wrong)
+            }
+            error => Self::failure(error.to_string()),
+        }
+    }
+}
+
+/// Names everything that is wrong with the arguments of a call.
+#[must_use]
+pub fn wrong_arguments(wrong: &[String]) -> Told {
+    let mut text = match wrong.len() {
+        1 => "One argument is wrong; nothing was sent and nothing billed.".to_owned(),
+        count => format!("{count} arguments are wrong; nothing was sent and nothing billed."),
+    };
+    for problem in wrong {
+        text.push_str("\n- ");
+        text.push_str(problem);
+    }
+    Told::failure(text)
+}
+
+/// The text, or as much of it as fits together with the notice, cut between two characters.
+#[must_use]
+pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let notice = notice(text.len());
+    let room = limit.saturating_sub(notice.len());
+    let end = text.floor_char_boundary(room);
+    format!("{}{notice}", text.get(..end).unwrap_or_default())
+}
+
+/// Structured content within the limit: the snippets go first, then the end of the answer.
+fn bounded(mut value: Value, limit: usize, notice: &dyn Fn(usize) -> String) -> Value {
+    let total = value.to_string().len();
+    if total <= limit {
+        return value;
+    }
+    if let Some(Value::Array(sources)) = value.pointer_mut("/outcome/sources") {
+        for source in sources.iter_mut().filter_map(Value::as_object_mut) {
+            source.insert("snippets".into(), json!([]));
+        }
+    }
+    let left = value.to_string().len();
+    if left > limit
+        && let Some(Value::String(answer)) = value.pointer_mut("/outcome/answer")
+    {
+        let room = answer.len().saturating_sub(left - limit);
+        *answer = cut(answer, room, &|_| notice(total));
+    }
+    if let Some(Value::Array(warnings)) = value.pointer_mut("/outcome/warnings") {
+        let detail = notice(total).trim().to_owned();
+        warnings.push(json!({ "code": "cut", "detail": detail }));
+    }
+    value
+}
+
+/// The outcome as results carry it: what only repeats the answer is in the resource alone.
+#[must_use]
+pub fn slim(outcome: &str) -> Value {
+    let mut outcome: JsonObject = serde_json::from_str(outcome).unwrap_or_default();
+    for member in ["text", "draft", "thinking"] {
+        outcome.remove(member);
+    }
+    Value::Object(outcome)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_is_between_characters_within_the_limit_and_says_so() {
+        let told = Told {
+            text: "é".repeat(4000),
+            structured: None,
+            failed: false,
+            whole: Some("research://x".into()),
+        };
+        for limit in 1024..1030 {
+            let result = told.clone().result(limit, true);
+            let text = &result.content.first().unwrap().as_text().unwrap().text;
+            assert!(text.len() <= limit, "{} bytes of {limit}", text.len());
+            assert!(text.starts_with("éé") && text.ends_with(']'), "{text}");
+            assert!(text.contains("8000 bytes") && text.contains("research://x"));
+        }
+    }
+
+    #[test]
+    fn structured_content_loses_snippets_before_it_loses_the_answer() {
+        let outcome = |answer: usize| {
+            json!({ "state": "done", "outcome": {
+                "answer": "a".repeat(answer),
+                "sources": [{ "url": "https://a.example/", "snippets": ["s".repeat(3000)] }],
+                "warnings": [],
+            }})
+        };
+        let shaped = |answer: usize| {
+            Told::new("t", outcome(answer))
+                .result(2048, true)
+                .structured_content
+                .unwrap()
+        };
+        let small = shaped(100);
+        assert_eq!(
+            small.pointer("/outcome/sources/0/snippets").unwrap(),
+            &json!([])
+        );
+        assert_eq!(
+            small
+                .pointer("/outcome/answer")
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .len(),
+            100
+        );
+        assert_eq!(small.pointer("/outcome/warnings/0/code").unwrap(), "cut");
+        let large = shaped(9000);
+        assert!(
+            large
+                .pointer("/outcome/answer")
+                .unwrap()
+                .as_str()
+                .unwrap()
+                .len()
+                < 2048
+        );
+    }
+
+    #[test]
+    fn an_error_carries_no_structured_content() {
+        let mut told = Told::new("t", json!({ "state": "failed" }));
+        told.failed = true;
+        let result = told.result(OUTPUT_BYTES, true);
+        assert_eq!(result.structured_content, None);
+        assert_eq!(result.is_error, Some(true));
+    }
+}

@@ -1,0 +1,148 @@
+//! What all connections of a process share: the desk, and how tools behave.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::Utc;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::engine::EngineConfig;
+use crate::engine::answers::Question;
+use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
+
+/// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
+const NOTICES: usize = 16;
+
+/// Where researches run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// In a process of their own, so that they outlive this one, which ends with its client.
+    Detached,
+    /// In this process.
+    Here,
+}
+
+/// Says whether there is a key, in words without it.
+pub type KeyWords = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// How tools behave.
+#[derive(Clone)]
+pub struct Config {
+    /// Whether structured content and output schemas are given.
+    pub structured: bool,
+    /// Bytes of text of one result.
+    pub output_bytes: usize,
+    /// How long an answer may take.
+    pub answer_deadline: Duration,
+    /// How long a research may take.
+    pub research_deadline: Duration,
+    /// How long the upstream may be silent.
+    pub idle: Option<Duration>,
+    /// How long a job is kept after its end.
+    pub keep: Duration,
+    /// Whether raw streams are kept.
+    pub capture: bool,
+    /// The simulator that detached workers run for themselves.
+    pub simulate: Option<Simulate>,
+    /// Where researches run.
+    pub runs: Runs,
+    /// The sandbox's bounds, to be told.
+    pub sandbox: EngineConfig,
+    /// Whether there is a key.
+    pub key: KeyWords,
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("structured", &self.structured)
+            .field("output_bytes", &self.output_bytes)
+            .field("runs", &self.runs)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What all connections share. A clone is cheap and is the same service.
+#[derive(Clone, Debug)]
+pub struct Service {
+    desk: Desk,
+    config: Arc<Config>,
+    made: broadcast::Sender<()>,
+    work: TaskTracker,
+}
+
+impl Service {
+    /// A service over a desk.
+    #[must_use]
+    pub fn new(desk: Desk, config: Config) -> Self {
+        Self {
+            desk,
+            config: Arc::new(config),
+            made: broadcast::channel(NOTICES).0,
+            work: TaskTracker::new(),
+        }
+    }
+
+    /// Where calls are handed in.
+    #[must_use]
+    pub const fn desk(&self) -> &Desk {
+        &self.desk
+    }
+
+    /// How tools behave.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What still runs here; a process that ends should give it a moment.
+    #[must_use]
+    pub const fn work(&self) -> &TaskTracker {
+        &self.work
+    }
+
+    /// Hears of every research that this process starts.
+    #[must_use]
+    pub fn made(&self) -> broadcast::Receiver<()> {
+        self.made.subscribe()
+    }
+
+    /// Starts a research, which goes on whatever becomes of the caller.
+    ///
+    /// # Errors
+    /// What is wrong with it, or why it cannot be started.
+    pub async fn start(&self, question: Question) -> Result<Submitted, JobsError> {
+        let call = self.research(question);
+        let submitted = match self.config.runs {
+            Runs::Detached => self.desk.detach(call).await?,
+            Runs::Here => self.start_here(call).await?,
+        };
+        // Nobody has to listen.
+        let _ = self.made.send(());
+        Ok(submitted)
+    }
+
+    async fn start_here(&self, call: crate::jobs::Call) -> Result<Submitted, JobsError> {
+        let submitted = self.desk.submit(call).await?;
+        if !submitted.already_running {
+            let (desk, id) = (self.desk.clone(), submitted.job.id.clone());
+            self.work.spawn(async move {
+                let (unheard, _) = tokio::sync::mpsc::unbounded_channel();
+                if let Err(error) = desk.run(&id, CancellationToken::new(), unheard).await {
+                    tracing::warn!(%id, %error, "a research ended at once");
+                }
+            });
+        }
+        Ok(submitted)
+    }
+
+    /// Seconds that a job ran, or has been running.
+    #[must_use]
+    pub fn elapsed(&self, job: &Job) -> u64 {
+        let now = crate::jobs::clock::Millis(Utc::now().timestamp_millis());
+        u64::try_from(job.elapsed_ms(now) / 1000).unwrap_or_default()
+    }
+}

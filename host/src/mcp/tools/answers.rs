@@ -1,0 +1,105 @@
+//! The tool `answers`: one cited answer, read while the client waits.
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use super::super::Service;
+use super::super::args::Args;
+use super::super::call::{News, ToolCall};
+use super::super::reply::{Reply, Told};
+use super::words;
+use crate::engine::answers::{EventKind, Question};
+use crate::jobs::{JobsError, Phase, Update};
+
+/// The tool.
+pub fn answers<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
+    async move {
+        run(service, &args, call)
+            .await
+            .unwrap_or_else(Told::from)
+            .into()
+    }
+    .boxed()
+}
+
+async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<Told, JobsError> {
+    let submitted = service
+        .desk()
+        .submit(service.answer(question(args)))
+        .await?;
+    let id = submitted.job.id;
+    let (updates, news) = mpsc::unbounded_channel();
+    let running = service.desk().run(&id, call.cancel.clone(), updates);
+    let ended = call.reporting(running, Reading::new(news)).await?;
+    let mut warnings = submitted.warnings;
+    warnings.extend(ended.warnings);
+    Ok(words::ended(&ended.job, Some(&ended.rendered), &warnings))
+}
+
+fn question(args: &Args) -> Question {
+    Question {
+        enable_citations: args.flag("enable_citations"),
+        ..super::super::call_of::question(args)
+    }
+}
+
+/// What the reports of a running answer are made from.
+struct Reading {
+    updates: mpsc::UnboundedReceiver<Update>,
+    phase: Phase,
+    characters: usize,
+    sources: u32,
+}
+
+impl Reading {
+    const fn new(updates: mpsc::UnboundedReceiver<Update>) -> Self {
+        Self {
+            updates,
+            phase: Phase::Waiting,
+            characters: 0,
+            sources: 0,
+        }
+    }
+
+    fn take(&mut self, update: Update) {
+        match update {
+            Update::Phase(phase) => self.phase = phase,
+            Update::Events(events) => {
+                for event in events {
+                    match event.kind {
+                        EventKind::Text(text) => self.characters += text.chars().count(),
+                        EventKind::Citation(citation) => {
+                            self.sources = self.sources.max(citation.number);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl News for Reading {
+    async fn next(&mut self) {
+        match self.updates.recv().await {
+            Some(update) => self.take(update),
+            None => std::future::pending().await,
+        }
+        // A report covers all that is there.
+        while let Ok(update) = self.updates.try_recv() {
+            self.take(update);
+        }
+    }
+
+    fn message(&self) -> String {
+        match self.phase {
+            Phase::Waiting => "waiting for its turn".to_owned(),
+            Phase::Sent => "asked, waiting for the answer".to_owned(),
+            Phase::Reading => format!(
+                "reading the answer: {} characters, {} sources",
+                self.characters, self.sources
+            ),
+        }
+    }
+}

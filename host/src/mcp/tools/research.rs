@@ -1,0 +1,155 @@
+//! The tools `research_submit` and `research`: a job that outlives the call, with and without waiting for it.
+
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use rmcp::model::CreateTaskResult;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::super::args::Args;
+use super::super::call::{News, ToolCall};
+use super::super::call_of::research_question;
+use super::super::reply::{Reply, Told};
+use super::super::{Service, tasks};
+use super::words;
+use crate::jobs::{Job, JobsError, Submitted, Watch};
+
+/// How long `research` keeps its client waiting. Many clients end a call after 60 seconds, some whatever is
+/// reported meanwhile; the id must be in their hands before.
+pub const HANDOFF: Duration = Duration::from_secs(50);
+
+/// The tool `research_submit`.
+pub fn submit<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFuture<'a, Reply> {
+    async move {
+        match service.start(research_question(&args)).await {
+            Ok(submitted) => told(&submitted).into(),
+            Err(error) => Told::from(error).into(),
+        }
+    }
+    .boxed()
+}
+
+/// The tool `research`.
+pub fn research<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
+    async move {
+        match wait(service, &args, call).await {
+            Ok(reply) => reply,
+            Err(error) => Told::from(error).into(),
+        }
+    }
+    .boxed()
+}
+
+fn told(submitted: &Submitted) -> Told {
+    let job = &submitted.job;
+    let id = &job.id;
+    let begun = if submitted.already_running {
+        format!(
+            "The same research is running already, as {id}: it was not started, and not billed, twice."
+        )
+    } else {
+        format!("Research {id} has started.")
+    };
+    let mut text = format!(
+        "{begun} It takes 1 to 6 minutes and goes on by itself. Call research_result with research_id \"{id}\" and \
+         wait_seconds 50 until it is done; research_cancel stops it."
+    );
+    for warning in &submitted.warnings {
+        text.push_str("\nNote: ");
+        text.push_str(warning);
+    }
+    Told::new(text, words::structured(job))
+}
+
+async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, JobsError> {
+    let submitted = service.start(research_question(args)).await?;
+    if call.follows_tasks {
+        let task = tasks::task_of(service, &submitted.job);
+        return Ok(Reply::Task(Box::new(CreateTaskResult::new(task))));
+    }
+    let id = submitted.job.id.clone();
+    let ours = !submitted.already_running;
+    let follow = follow(service, call, &id, call.began() + HANDOFF);
+    tokio::select! {
+        biased;
+        () = call.cancel.cancelled() => {
+            // Somebody else's job is not ours to stop.
+            if ours {
+                service.desk().cancel(&id).await?;
+            }
+            Ok(Told::failure("cancelled").into())
+        }
+        job = follow => finished(service, &job?).await.map(Reply::from),
+    }
+}
+
+/// Waits for the end of a job, reporting meanwhile, and gives it as it is then.
+///
+/// # Errors
+/// When the id is unknown or has expired.
+pub async fn follow(
+    service: &Service,
+    call: &ToolCall,
+    id: &crate::jobs::JobId,
+    until: Instant,
+) -> Result<Job, JobsError> {
+    let mut watch = service.desk().watch(id).await?;
+    let (seen, news) = watch::channel(watch.job().clone());
+    let waiting = async move {
+        tokio::select! {
+            ended = to_the_end(&mut watch, &seen) => ended?,
+            () = tokio::time::sleep_until(until) => {}
+            () = call.leaving.cancelled() => {}
+            () = call.cancel.cancelled() => {}
+        }
+        Ok(watch.job().clone())
+    };
+    call.reporting(
+        waiting,
+        Progress {
+            news,
+            began: call.began(),
+        },
+    )
+    .await
+}
+
+async fn to_the_end(watch: &mut Watch, seen: &watch::Sender<Job>) -> Result<(), JobsError> {
+    while let Some(job) = watch.next().await? {
+        seen.send_replace(job);
+    }
+    Ok(())
+}
+
+/// What is said of a job that was waited for.
+///
+/// # Errors
+/// When the id is unknown or has expired.
+pub async fn finished(service: &Service, job: &Job) -> Result<Told, JobsError> {
+    if !job.state.ended() {
+        let text = words::unfinished(job, service.elapsed(job));
+        return Ok(Told::new(text, words::structured(job)));
+    }
+    let outcome = service.desk().outcome(&job.id).await?;
+    Ok(words::ended(job, outcome.as_ref(), &[]))
+}
+
+/// What the reports of a followed job are made from.
+struct Progress {
+    news: watch::Receiver<Job>,
+    began: Instant,
+}
+
+impl News for Progress {
+    async fn next(&mut self) {
+        if self.news.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+
+    fn message(&self) -> String {
+        words::progress(&self.news.borrow(), self.began.elapsed().as_secs())
+    }
+}

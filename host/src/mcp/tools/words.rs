@@ -1,0 +1,140 @@
+//! How a job is told to a model or a person.
+
+use serde_json::{Map, Value, json};
+
+use super::super::reply::{Told, slim};
+use crate::jobs::{Job, JobFault, Rendered, State};
+use crate::policy::estimate;
+
+/// The address of a job's resource.
+#[must_use]
+pub fn uri(job: &Job) -> String {
+    format!("research://{}", job.id)
+}
+
+/// A job that has not ended: how far it is and what to do next.
+#[must_use]
+pub fn unfinished(job: &Job, elapsed_seconds: u64) -> String {
+    let id = &job.id;
+    format!(
+        "Research {id} is {}: {}.\nNot finished yet. Call research_result with research_id \"{id}\" and wait_seconds 50 \
+         until it is; it goes on by itself meanwhile.",
+        job.state,
+        progress(job, elapsed_seconds),
+    )
+}
+
+/// How far a job is, in a line.
+#[must_use]
+pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
+    let Some(frame) = &job.progress else {
+        return format!("{elapsed_seconds} s, no iteration finished yet");
+    };
+    let count = |name: &str| frame.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let cost = job.cost.unwrap_or_else(|| {
+        estimate::so_far(count("queries"), count("tokens_in"), count("tokens_out"))
+    });
+    let queries = match count("queries") {
+        1 => "1 query".to_owned(),
+        queries => format!("{queries} queries"),
+    };
+    format!(
+        "{elapsed_seconds} s, iteration {}, {queries}, {} pages and {} passages read, about {cost} so far",
+        count("iteration"),
+        count("urls_analyzed"),
+        count("snippets_analyzed"),
+    )
+}
+
+/// A job's JSON with what it has cost so far, where the bill is not there yet.
+#[must_use]
+pub fn job_json(job: &Job) -> Value {
+    job.to_json()
+}
+
+/// The structured content of a job that has not ended, or of one whose outcome was not asked for.
+#[must_use]
+pub fn structured(job: &Job) -> Value {
+    json!({ "state": job.state, "research_id": job.id, "job": job_json(job) })
+}
+
+/// An ended job, with its outcome if there is one.
+#[must_use]
+pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Told {
+    let answered = outcome.is_some_and(has_answer);
+    let mut text = String::new();
+    if let Some(opening) = opening(job, answered) {
+        text.push_str(&opening);
+        text.push_str("\n\n");
+    }
+    if let Some(outcome) = outcome.filter(|_| answered || job.state == State::Done) {
+        text.push_str(&outcome.markdown);
+        text.push_str("\n\n");
+    }
+    for note in job.note.iter().chain(warnings) {
+        text.push_str("Note: ");
+        text.push_str(note);
+        text.push_str(".\n");
+    }
+    text.push_str(&format!(
+        "(research_id {}; everything: {})",
+        job.id,
+        uri(job)
+    ));
+    let mut content = Map::new();
+    content.insert("state".into(), json!(job.state));
+    content.insert("research_id".into(), json!(job.id));
+    content.insert("job".into(), job_json(job));
+    if let Some(outcome) = outcome {
+        content.insert("outcome".into(), slim(&outcome.json));
+    }
+    Told {
+        text,
+        structured: Some(Value::Object(content)),
+        failed: match job.state {
+            State::Failed => true,
+            State::Interrupted => !answered,
+            _ => false,
+        },
+        whole: Some(uri(job)),
+    }
+}
+
+/// What comes before the result of a job that did not end well.
+fn opening(job: &Job, answered: bool) -> Option<String> {
+    let what = match job.state {
+        State::Failed => "Failed",
+        State::Cancelled => "Cancelled",
+        State::Interrupted => "Interrupted",
+        State::Done | State::Queued | State::Running => return None,
+    };
+    let why = job
+        .error
+        .as_ref()
+        .map_or_else(String::new, |JobFault { message, .. }| {
+            format!(": {message}")
+        });
+    let kept = if answered {
+        " What had come follows; it is incomplete."
+    } else {
+        " No part of an answer had come."
+    };
+    let stop = if why.ends_with(['.', '!', '?']) {
+        ""
+    } else {
+        "."
+    };
+    Some(format!("{what}{why}{stop}{kept}"))
+}
+
+fn has_answer(outcome: &Rendered) -> bool {
+    serde_json::from_str::<Value>(&outcome.json)
+        .ok()
+        .and_then(|outcome| {
+            outcome
+                .get("answer")?
+                .as_str()
+                .map(|answer| !answer.is_empty())
+        })
+        .unwrap_or_default()
+}
