@@ -33,7 +33,9 @@ impl ToolCall {
     #[must_use]
     pub fn of(context: &RequestContext<RoleServer>, leaving: CancellationToken) -> Self {
         let token = context.meta.get_progress_token();
+        // Only what this very request says counts, never the handshake of the older era.
         let follows_tasks = context
+            .meta
             .client_capabilities()
             .is_some_and(|capabilities| capabilities.supports_tasks());
         Self {

@@ -1,0 +1,497 @@
+//! How calls and servers live and end: progress, cancellation, leaving clients, restarts, tasks, notices.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs
+)]
+
+#[path = "mcp/process.rs"]
+mod process;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use process::{Server, Simulator, modern, state, text};
+use serde_json::{Value, json};
+
+const LATEST: &str = "2025-11-25";
+
+/// A cancellation must have reached the upstream by then.
+const CANCELLED_WITHIN: Duration = Duration::from_millis(500);
+
+fn tasks() -> Value {
+    modern(json!({"extensions": {"io.modelcontextprotocol/tasks": {}}}))
+}
+
+fn streaming(record: &Value) -> bool {
+    record["bytes_sent"].as_u64() > Some(0) && record["end"].is_null()
+}
+
+fn ended(end: &'static str) -> impl Fn(&Value) -> bool {
+    move |record| record["end"] == end
+}
+
+fn cancel(server: &mut Server, id: i64) -> Instant {
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    Instant::now()
+}
+
+#[test]
+fn cancelling_an_answer_drops_the_upstream_and_nothing_more_is_sent() {
+    let simulator = Simulator::start("1");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let call = json!({
+        "name": "answers", "arguments": {"query": "sim:stall q"}, "_meta": {"progressToken": "t"},
+    });
+    let id = server.request("tools/call", call);
+    simulator.wait_for(streaming);
+    let at = cancel(&mut server, id);
+    simulator.wait_for(ended("dropped"));
+    assert!(at.elapsed() < CANCELLED_WITHIN, "{:?}", at.elapsed());
+    server.settled();
+    // Whatever was to come would have come by the time of a second call.
+    server.call("status", json!({}));
+    assert_eq!(server.settled(), Vec::<Value>::new());
+    server.leave();
+}
+
+#[test]
+fn cancelling_a_research_stops_its_worker() {
+    let simulator = Simulator::start("1");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let call = json!({"name": "research", "arguments": {"query": "sim:stall q"}});
+    let id = server.request("tools/call", call);
+    simulator.wait_for(streaming);
+    let at = cancel(&mut server, id);
+    simulator.wait_for(ended("dropped"));
+    assert!(at.elapsed() < CANCELLED_WITHIN, "{:?}", at.elapsed());
+    let listed = loop {
+        let listed = server.call("research_list", json!({"state": "cancelled"}));
+        if listed["structuredContent"]["jobs"] != json!([]) {
+            break listed;
+        }
+    };
+    assert_eq!(listed["structuredContent"]["jobs"][0]["state"], "cancelled");
+    server.leave();
+}
+
+#[test]
+fn cancelling_a_wait_ends_the_wait_alone() {
+    let simulator = Simulator::start("1");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let submitted = server.call("research_submit", json!({"query": "sim:stall q"}));
+    let research = submitted["structuredContent"]["research_id"].clone();
+    simulator.wait_for(streaming);
+    let again = server.call("research_submit", json!({"query": "sim:stall q"}));
+    assert_eq!(
+        again["structuredContent"]["research_id"], research,
+        "the same question is not asked twice"
+    );
+    assert!(text(&again).contains("not billed, twice"), "{again}");
+    let waiting = json!({"name": "research_result", "arguments": {"research_id": research, "wait_seconds": 50}});
+    let id = server.request("tools/call", waiting.clone());
+    cancel(&mut server, id);
+    let status = server.call("research_status", json!({"research_id": research}));
+    assert_eq!(status["structuredContent"]["state"], "running");
+    // A client that leaves is given the state, at once.
+    let id = server.request("tools/call", waiting);
+    let at = Instant::now();
+    server.close();
+    let last: Value = server
+        .rest()
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .last()
+        .unwrap();
+    assert_eq!(last["id"], id);
+    assert_eq!(
+        last["result"]["structuredContent"]["state"], "running",
+        "{last}"
+    );
+    assert_eq!(server.wait(), Some(0));
+    assert!(at.elapsed() < Duration::from_secs(3), "{:?}", at.elapsed());
+    let mut next = Server::start(state.path(), Some(&simulator), &[]);
+    next.initialize(LATEST);
+    let stopped = next.call("research_cancel", json!({"research_id": research}));
+    assert_eq!(
+        stopped["structuredContent"]["state"], "cancelled",
+        "{stopped}"
+    );
+    simulator.wait_for(ended("dropped"));
+    next.leave();
+}
+
+#[test]
+fn progress_rises_and_comes_only_where_it_is_asked_for() {
+    let simulator = Simulator::start("0.02");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    for (tool, token) in [("answers", json!("a")), ("research", json!(7))] {
+        let call =
+            json!({"name": tool, "arguments": {"query": "q"}, "_meta": {"progressToken": token}});
+        let id = server.request("tools/call", call);
+        let mut last = 0.0;
+        let mut reports = 0;
+        loop {
+            let message = server.message();
+            if message["id"] == id {
+                break;
+            }
+            if message["method"] != "notifications/progress" {
+                continue;
+            }
+            let params = &message["params"];
+            assert_eq!(params["progressToken"], token);
+            assert!(params.get("total").is_none());
+            assert!(!params["message"].as_str().unwrap().is_empty());
+            let progress = params["progress"].as_f64().unwrap();
+            assert!(progress > last, "{progress} after {last}");
+            last = progress;
+            reports += 1;
+        }
+        assert!(reports > 0, "{tool} said nothing");
+    }
+    server.call("answers", json!({"query": "q"}));
+    let methods: Vec<Value> = server
+        .settled()
+        .into_iter()
+        .map(|message| message["method"].clone())
+        .collect();
+    assert!(
+        !methods.contains(&json!("notifications/progress")),
+        "{methods:?}"
+    );
+    server.leave();
+}
+
+#[test]
+fn an_answer_in_flight_is_delivered_after_the_end_of_the_input() {
+    let simulator = Simulator::start("0.05");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let id = server.request(
+        "tools/call",
+        json!({"name": "answers", "arguments": {"query": "q"}}),
+    );
+    simulator.wait_for(streaming);
+    server.close();
+    let rest = server.rest();
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    let reply: Value = serde_json::from_str(&rest[0]).unwrap();
+    assert_eq!(
+        (&reply["id"], &reply["result"]["isError"]),
+        (&json!(id), &json!(false))
+    );
+    assert_eq!(server.wait(), Some(0));
+}
+
+#[test]
+fn a_call_that_outlasts_the_drain_is_dropped_and_the_process_ends() {
+    let simulator = Simulator::start("1");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    server.request(
+        "tools/call",
+        json!({"name": "answers", "arguments": {"query": "sim:stall q"}}),
+    );
+    simulator.wait_for(streaming);
+    let at = Instant::now();
+    server.close();
+    assert_eq!(server.rest(), Vec::<String>::new());
+    assert_eq!(server.wait(), Some(0));
+    let lived = at.elapsed();
+    assert!(
+        lived > Duration::from_secs(4) && lived < Duration::from_secs(9),
+        "{lived:?}"
+    );
+    simulator.wait_for(ended("dropped"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_process_at_once() {
+    let simulator = Simulator::start("1");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    server.request(
+        "tools/call",
+        json!({"name": "answers", "arguments": {"query": "sim:stall q"}}),
+    );
+    simulator.wait_for(streaming);
+    let at = Instant::now();
+    let killed = Command::new("kill")
+        .args(["-TERM", &server.pid().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    assert_eq!(server.wait(), Some(130));
+    assert!(at.elapsed() < Duration::from_secs(2), "{:?}", at.elapsed());
+    simulator.wait_for(ended("dropped"));
+}
+
+#[test]
+fn a_client_that_stops_reading_stalls_nothing_and_loses_nothing() {
+    let simulator = Simulator::start("0.02");
+    let state = state();
+    let mut server = Server::unread(state.path(), Some(&simulator), &[], &[]);
+    server.send(&json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": LATEST, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+    }));
+    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    // Some megabytes, where a pipe holds 64 KB.
+    let lists: Vec<i64> = (0..500)
+        .map(|_| server.request("tools/list", json!({})))
+        .collect();
+    let call = |tool: &str, token: &str| json!({"name": tool, "arguments": {"query": "q"}, "_meta": {"progressToken": token}});
+    let answer = server.request("tools/call", call("answers", "a"));
+    let research = server.request("tools/call", call("research", "r"));
+    simulator.wait_for(|record| {
+        record["end"] == "complete" && record["body"].get("enable_research").is_some()
+    });
+    simulator.wait_for(|record| {
+        record["end"] == "complete" && record["body"].get("enable_research").is_none()
+    });
+    server.read();
+    for id in lists {
+        assert!(server.reply(id)["result"]["tools"].is_array());
+    }
+    for id in [answer, research] {
+        let reply = server.reply(id);
+        assert_eq!(
+            reply["result"]["structuredContent"]["state"], "done",
+            "{reply}"
+        );
+    }
+    server.leave();
+}
+
+#[test]
+fn nothing_but_messages_is_ever_on_the_output() {
+    let simulator = Simulator::start("0");
+    let state = state();
+    let mut server = Server::unread(
+        state.path(),
+        Some(&simulator),
+        &[],
+        &[("RUST_LOG", "trace")],
+    );
+    server.read();
+    server.initialize(LATEST);
+    server.send_raw(b"garbage\n{\n\xff\xfe\n");
+    // Each line that comes is checked to be a message.
+    for scenario in [
+        "plain",
+        "html-502",
+        "reset",
+        "huge-line",
+        "error-500",
+        "error-422-key",
+        "redirect",
+        "no-answer",
+    ] {
+        let answer = server.call("answers", json!({"query": format!("sim:{scenario} q")}));
+        assert!(!text(&answer).is_empty(), "{scenario}: {answer}");
+        assert!(!text(&answer).contains("a-key-for-tests"));
+    }
+    server.call("research", json!({"query": "q"}));
+    server.settled();
+    server.close();
+    assert_eq!(server.wait(), Some(0));
+    let said = server.said();
+    assert!(said.contains("TRACE"), "the log is on standard error");
+    assert!(!said.contains("a-key-for-tests"), "the key is in the log");
+}
+
+#[test]
+fn jobs_and_tasks_survive_a_restart() {
+    let simulator = Simulator::start("0.05");
+    let state = state();
+    let mut first = Server::start(state.path(), Some(&simulator), &[]);
+    let call = json!({"name": "research", "arguments": {"query": "as a task"}, "_meta": tasks()});
+    let made = first.ask("tools/call", call)["result"].clone();
+    assert_eq!(
+        (&made["resultType"], &made["status"]),
+        (&json!("task"), &json!("working")),
+        "{made}"
+    );
+    assert!(
+        made["ttlMs"].is_u64() && made["pollIntervalMs"].is_u64() && made["createdAt"].is_string()
+    );
+    let task = made["taskId"].clone();
+    let call = json!({"name": "research_submit", "arguments": {"query": "as a job"}, "_meta": modern(json!({}))});
+    let submitted = first.ask("tools/call", call);
+    let research = submitted["result"]["structuredContent"]["research_id"].clone();
+    first.leave();
+
+    let mut second = Server::start(state.path(), Some(&simulator), &[]);
+    let working = second.ask("tasks/get", json!({"taskId": task, "_meta": tasks()}));
+    assert_eq!(working["result"]["taskId"], task, "{working}");
+    for id in [&task, &research] {
+        let call = json!({
+            "name": "research_result", "arguments": {"research_id": id, "wait_seconds": 50}, "_meta": modern(json!({})),
+        });
+        let result = second.ask("tools/call", call);
+        assert_eq!(
+            result["result"]["structuredContent"]["state"], "done",
+            "{result}"
+        );
+    }
+    let done = second.ask("tasks/get", json!({"taskId": task, "_meta": tasks()}));
+    let done = &done["result"];
+    assert_eq!(
+        (&done["resultType"], &done["status"]),
+        (&json!("complete"), &json!("completed"))
+    );
+    assert_eq!(
+        done["result"]["structuredContent"]["state"], "done",
+        "{done}"
+    );
+    assert!(
+        done["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("Sources")
+    );
+    second.leave();
+}
+
+#[test]
+fn tasks_are_for_clients_that_say_so_on_the_request() {
+    let simulator = Simulator::start("1");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    let call = |query: &str, meta: Value| json!({"name": "research", "arguments": {"query": query}, "_meta": meta});
+    let plain = server.ask("tools/call", call("sim:error-402 q", modern(json!({}))));
+    assert_eq!(plain["result"]["resultType"], "complete", "{plain}");
+    let task = server.ask("tools/call", call("sim:stall q", tasks()))["result"]["taskId"].clone();
+    simulator.wait_for(streaming);
+    let undeclared = server.ask(
+        "tasks/get",
+        json!({"taskId": task, "_meta": modern(json!({}))}),
+    );
+    assert_eq!(undeclared["error"]["code"], -32021, "{undeclared}");
+    let unknown = server.ask("tasks/get", json!({"taskId": "none", "_meta": tasks()}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    let updated = server.ask(
+        "tasks/update",
+        json!({"taskId": task, "inputResponses": {}, "_meta": tasks()}),
+    );
+    assert_eq!(
+        updated["result"],
+        json!({"resultType": "complete"}),
+        "{updated}"
+    );
+    for _ in 0..2 {
+        let stopped = server.ask("tasks/cancel", json!({"taskId": task, "_meta": tasks()}));
+        assert_eq!(
+            stopped["result"],
+            json!({"resultType": "complete"}),
+            "{stopped}"
+        );
+    }
+    let ended = server.ask("tasks/get", json!({"taskId": task, "_meta": tasks()}));
+    assert_eq!(ended["result"]["status"], "cancelled", "{ended}");
+    // A research that fails is a completed task whose result is an error.
+    let failed =
+        server.ask("tools/call", call("sim:error-402 r", tasks()))["result"]["taskId"].clone();
+    let wait = json!({
+        "name": "research_result", "arguments": {"research_id": failed, "wait_seconds": 50}, "_meta": modern(json!({})),
+    });
+    server.ask("tools/call", wait);
+    let failed = server.ask("tasks/get", json!({"taskId": failed, "_meta": tasks()}));
+    assert_eq!(failed["result"]["status"], "completed", "{failed}");
+    assert_eq!(failed["result"]["result"]["isError"], true, "{failed}");
+    server.leave();
+}
+
+#[test]
+fn followed_resources_tell_of_changes_in_the_older_era() {
+    let simulator = Simulator::start("0.05");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let submitted = server.call("research_submit", json!({"query": "q"}));
+    let id = submitted["structuredContent"]["research_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    server.wait_for(|message| message["method"] == "notifications/resources/list_changed");
+    let uri = format!("research://{id}");
+    let followed = server.ask("resources/subscribe", json!({"uri": uri}));
+    assert_eq!(followed["result"], json!({}), "{followed}");
+    let update = server.wait_for(|message| message["method"] == "notifications/resources/updated");
+    assert_eq!(update["params"]["uri"], json!(uri));
+    let unfollowed = server.ask("resources/unsubscribe", json!({"uri": uri}));
+    assert_eq!(unfollowed["result"], json!({}), "{unfollowed}");
+    let missing = server.ask("resources/subscribe", json!({"uri": "research://none"}));
+    assert_eq!(missing["error"]["code"], -32002, "{missing}");
+    server.call(
+        "research_result",
+        json!({"research_id": id, "wait_seconds": 50}),
+    );
+    let listed = server.ask("resources/list", json!({}));
+    assert_eq!(
+        listed["result"]["resources"][0]["uri"],
+        json!(uri),
+        "{listed}"
+    );
+    let raw = server.ask("resources/read", json!({"uri": format!("{uri}/stream")}));
+    let raw = &raw["result"]["contents"][0];
+    assert_eq!(raw["mimeType"], "text/event-stream");
+    assert!(raw["text"].as_str().unwrap().starts_with("data: "));
+    server.leave();
+}
+
+#[test]
+fn subscriptions_tell_of_changes_in_the_newer_era() {
+    let simulator = Simulator::start("0.05");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    let submit = |query: &str| json!({"name": "research_submit", "arguments": {"query": query}, "_meta": modern(json!({}))});
+    let submitted = server.ask("tools/call", submit("q"));
+    let id = submitted["result"]["structuredContent"]["research_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let uri = format!("research://{id}");
+    let listen = server.request(
+        "subscriptions/listen",
+        json!({
+            "notifications": {"resourcesListChanged": true, "resourceSubscriptions": [uri, "file:///etc/passwd"]},
+            "_meta": modern(json!({})),
+        }),
+    );
+    let subscription = "io.modelcontextprotocol/subscriptionId";
+    let accepted =
+        server.wait_for(|message| message["method"] == "notifications/subscriptions/acknowledged");
+    assert_eq!(
+        accepted["params"]["notifications"]["resourceSubscriptions"],
+        json!([uri]),
+        "{accepted}"
+    );
+    let update = server.wait_for(|message| message["method"] == "notifications/resources/updated");
+    assert_eq!(update["params"]["uri"], json!(uri));
+    assert_eq!(update["params"]["_meta"][subscription], listen, "{update}");
+    server.ask("tools/call", submit("another"));
+    server.wait_for(|message| message["method"] == "notifications/resources/list_changed");
+    // The end of the input ends a subscription at once.
+    let at = Instant::now();
+    server.close();
+    server.rest();
+    assert_eq!(server.wait(), Some(0));
+    assert!(at.elapsed() < Duration::from_secs(3), "{:?}", at.elapsed());
+}
