@@ -1,10 +1,12 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
+mod component;
 mod connect;
 mod desk;
 mod doctor;
 mod jobs;
 mod output;
+mod replay;
 mod runtime;
 mod simulate;
 mod spend;
@@ -31,12 +33,16 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Shows the embedded component, or writes it to a file for another runtime.
+    Component(component::Component),
     /// Prints or writes the configuration of an MCP client.
     Connect(connect::Connect),
     /// Is everything in place, in words.
     Doctor(doctor::Doctor),
     /// What was asked, how far it is, what came of it.
     Jobs(jobs::Jobs),
+    /// A captured stream through the component.
+    Replay(replay::Replay),
     /// What was spent, and what is left of the budget.
     Spend(spend::Spend),
     /// The upstream simulator, on loopback.
@@ -63,9 +69,11 @@ pub fn main() -> anyhow::Result<Exit> {
         }
     };
     match cli.command {
+        Some(Command::Component(component)) => component.run(),
         Some(Command::Connect(connect)) => connect.run(settings.simulate.value),
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
+        Some(Command::Replay(replay)) => replay.run(&settings),
         Some(Command::Spend(spend)) => runtime::block_on(spend.run(&settings))?,
         Some(Command::Worker(worker)) => runtime::block_on(worker.run(&settings))?,
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,

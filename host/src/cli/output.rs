@@ -1,5 +1,6 @@
 //! Writing to standard output without a panic where the reader is gone.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
@@ -12,5 +13,17 @@ pub fn line(text: &impl Display) -> io::Result<()> {
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
+    }
+}
+
+/// Text from elsewhere as a terminal may have it: control characters, which could move the cursor or change
+/// the title, become U+FFFD. Line ends and tabs stay.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
+    if text.contains(harmful) {
+        Cow::Owned(text.replace(harmful, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
     }
 }

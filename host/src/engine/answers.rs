@@ -11,6 +11,18 @@ pub use exported::types::{
     Source, StreamError, StreamErrorKind, Thinking, Usage, Warning,
 };
 
+impl Default for Limits {
+    /// The documented defaults, all of them.
+    fn default() -> Self {
+        Self {
+            line_bytes: None,
+            tag_bytes: None,
+            text_bytes: None,
+            stream_bytes: None,
+        }
+    }
+}
+
 impl Mode {
     /// The name in the outcome's JSON and on the command line.
     #[must_use]
