@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
-use super::output;
+use super::{desk, output};
 use crate::engine::answers::{Format, Limits, Mode, Outcome};
-use crate::engine::{Engine, EngineConfig, SandboxError};
+use crate::engine::{Engine, SandboxError};
 use crate::exit::Exit;
 use crate::settings::Settings;
 
@@ -67,10 +67,7 @@ impl Replay {
     /// When standard output cannot be written to.
     pub fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
         // Compiles while the file is read.
-        let engine = Engine::start(EngineConfig::for_user(
-            settings.component.value.clone(),
-            &settings.state_dir.value,
-        ));
+        let engine = Engine::start(desk::engine_config(settings));
         let bytes = match read(&self.file) {
             Ok(bytes) => bytes,
             Err(error) => {

@@ -1,10 +1,7 @@
 //! The bounds of the sandbox, each with its reason.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
-
-/// Where compiled code is kept, below the state folder.
-const CACHE_FOLDER: &str = "compiled";
 
 /// Linear memory of one stream. The guest's own text limit (see its `limits`) is far below; this is what
 /// stops a component that ignores it, and 500 hostile streams at once stay within address space.
@@ -73,16 +70,6 @@ impl Default for EngineConfig {
 }
 
 impl EngineConfig {
-    /// This component, or the embedded one, within the default bounds; compiled code is kept in the state folder.
-    #[must_use]
-    pub fn for_user(component: Option<PathBuf>, state_dir: &Path) -> Self {
-        Self {
-            component,
-            cache: Some(state_dir.join(CACHE_FOLDER)),
-            ..Self::default()
-        }
-    }
-
     /// The CPU bound in ticks. One more than fits, since the first tick may come at once.
     pub(super) fn ticks(&self) -> u64 {
         let ticks = self.cpu.as_millis().div_ceil(TICK.as_millis());
