@@ -1,0 +1,35 @@
+// npm @modelcontextprotocol/client 2.x: both eras.
+
+import assert from 'node:assert/strict';
+
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+
+import { check, server } from './checks.mjs';
+
+const UPDATED = 'notifications/resources/updated';
+
+const older = new Client({ name: 'client2', version: '1.0.0' });
+await older.connect(new StdioClientTransport(server));
+await check('client 2, older era', older, (client, uri) => new Promise((resolve, reject) => {
+  client.setNotificationHandler(UPDATED, (notification) => {
+    if (notification.params.uri === uri) resolve();
+  });
+  client.subscribeResource({ uri }).catch(reject);
+}));
+
+for (const mode of ['auto', { pin: '2026-07-28' }]) {
+  const newer = new Client({ name: 'client2', version: '1.0.0' }, { versionNegotiation: { mode } });
+  await newer.connect(new StdioClientTransport(server));
+  assert.equal(newer.getNegotiatedProtocolVersion(), '2026-07-28');
+  await check(`client 2, newer era, ${JSON.stringify(mode)}`, newer, async (client, uri) => {
+    const heard = new Promise((resolve) => {
+      client.setNotificationHandler(UPDATED, (notification) => {
+        if (notification.params.uri === uri) resolve();
+      });
+    });
+    const subscription = await client.listen({ resourceSubscriptions: [uri] });
+    await heard;
+    await subscription.close();
+  });
+}
