@@ -1,7 +1,6 @@
 //! The desk of a command: made from the settings, with the simulator where that takes the upstream's place.
 
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
@@ -10,7 +9,7 @@ use crate::engine::{Engine, EngineConfig};
 use crate::jobs::clock::WallClock;
 use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Simulate, WorkerCommand};
 use crate::policy::limiter::DEFAULT_RATE;
-use crate::settings::{COMMAND_PACE, Settings, duration_text};
+use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{Options, Simulator};
 use crate::upstream::{ApiKey, Client, Origin, UpstreamConfig};
 
@@ -48,7 +47,7 @@ pub struct CommandDesk {
     /// What a detached worker is to simulate.
     pub simulate: Option<Simulate>,
     /// The simulator, where one runs for this command.
-    pub simulator: Option<Simulator>,
+    _simulator: Option<Simulator>,
 }
 
 /// The desk of a command that may call upstream.
@@ -60,7 +59,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<CommandDesk> {
         return Ok(CommandDesk {
             desk: stored(settings),
             simulate: None,
-            simulator: None,
+            _simulator: None,
         });
     }
     let simulate = Simulate {
@@ -73,7 +72,7 @@ pub async fn open(settings: &Settings) -> anyhow::Result<CommandDesk> {
     Ok(CommandDesk {
         desk: with_client(settings, client),
         simulate: Some(simulate),
-        simulator: Some(simulator),
+        _simulator: Some(simulator),
     })
 }
 
@@ -151,27 +150,7 @@ fn passed(name: &OsStr) -> bool {
 
 /// What flags may have said, as variables.
 fn set(settings: &Settings) -> Vec<(OsString, OsString)> {
-    let absolute = |path: &PathBuf| {
-        std::path::absolute(path)
-            .unwrap_or_else(|_| path.clone())
-            .into_os_string()
-    };
-    let mut set: Vec<(OsString, OsString)> = vec![
-        (
-            "GLOVEBOX_STATE_DIR".into(),
-            absolute(&settings.state_dir.value),
-        ),
-        (
-            "GLOVEBOX_UPSTREAM".into(),
-            settings.upstream.value.to_string().into(),
-        ),
-        (
-            "GLOVEBOX_KEEP".into(),
-            duration_text(settings.keep.value).into(),
-        ),
-    ];
-    if let Some(component) = &settings.component.value {
-        set.push(("GLOVEBOX_COMPONENT".into(), absolute(component)));
-    }
-    set
+    let set = settings.as_environment().into_iter();
+    set.map(|(name, value)| (OsString::from(name), OsString::from(value)))
+        .collect()
 }

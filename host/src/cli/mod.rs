@@ -1,12 +1,17 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
+mod ask;
 mod component;
 mod connect;
 mod desk;
+mod display;
 mod doctor;
+mod ending;
 mod jobs;
+mod options;
 mod output;
 mod replay;
+mod research;
 mod runtime;
 mod simulate;
 mod spend;
@@ -35,6 +40,8 @@ pub struct Cli {
 pub enum Command {
     /// Shows the embedded component, or writes it to a file for another runtime.
     Component(component::Component),
+    /// Asks a question; the answer is cited and streamed.
+    Ask(ask::Ask),
     /// Prints or writes the configuration of an MCP client.
     Connect(connect::Connect),
     /// Is everything in place, in words.
@@ -43,6 +50,8 @@ pub enum Command {
     Jobs(jobs::Jobs),
     /// A captured stream through the component.
     Replay(replay::Replay),
+    /// Deep research, with a live progress display.
+    Research(research::Research),
     /// What was spent, and what is left of the budget.
     Spend(spend::Spend),
     /// The upstream simulator, on loopback.
@@ -70,12 +79,14 @@ pub fn main() -> anyhow::Result<Exit> {
     };
     match cli.command {
         Some(Command::Component(component)) => component.run(),
+        Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
         Some(Command::Connect(connect)) => connect.run(settings.simulate.value),
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
         Some(Command::Replay(replay)) => replay.run(&settings),
         Some(Command::Spend(spend)) => runtime::block_on(spend.run(&settings))?,
         Some(Command::Worker(worker)) => runtime::block_on(worker.run(&settings))?,
+        Some(Command::Research(research)) => runtime::block_on(research.run(&settings))?,
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
         None => runtime::block_on(stdio::Stdio::default().run(&settings))?,

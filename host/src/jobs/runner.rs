@@ -19,7 +19,7 @@ use super::reader::{Batch, Reader};
 use super::result::{Cause, Verdict, empty, frame, judge, render, whole};
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
-use crate::engine::answers::{Event, EventKind, Limits, Outcome};
+use crate::engine::answers::{Event, EventKind, Failure, FailureKind, Limits, Outcome};
 use crate::engine::{Engine, SandboxError};
 use crate::exit::Exit;
 use crate::policy::limiter::SharedLimiter;
@@ -485,33 +485,21 @@ impl Limiter for CallLimiter {
     }
 }
 
-fn classify(
-    engine: &Engine,
-    status: u16,
-    headers: &[upstream::Header],
-    body: &[u8],
-) -> upstream::Failure {
-    match engine.failure(status, &guest_headers(headers), body) {
-        Ok(failure) => upstream::Failure {
-            kind: upstream::FailureKind::from_name(failure.kind.name())
-                .unwrap_or(upstream::FailureKind::Unexpected),
-            status: failure.status,
-            message: failure.message,
-            detail: failure.detail,
-            retryable: failure.retryable,
-            retry_after_seconds: failure.retry_after_seconds,
-        },
-        Err(error) => upstream::Failure {
-            kind: upstream::FailureKind::Unexpected,
-            status,
-            message: format!(
-                "the upstream replied with status {status}, and the sandbox could not read why ({error})"
-            ),
-            detail: None,
-            retryable: false,
-            retry_after_seconds: None,
-        },
-    }
+fn classify(engine: &Engine, status: u16, headers: &[upstream::Header], body: &[u8]) -> Failure {
+    let read = engine.failure(status, &guest_headers(headers), body);
+    read.unwrap_or_else(|error| Failure {
+        kind: FailureKind::Unexpected,
+        status,
+        code: None,
+        message: format!(
+            "the upstream replied with status {status}, and the sandbox could not read why ({error})"
+        ),
+        detail: None,
+        fields: Vec::new(),
+        retryable: false,
+        retry_after_seconds: None,
+        id: None,
+    })
 }
 
 fn fault(kind: &str, message: &str, free: bool) -> Cause {

@@ -131,7 +131,7 @@ pub fn duration_text(duration: Duration) -> String {
         return format!("{}ms", duration.as_millis());
     }
     for (unit, name) in [(86400, "d"), (3600, "h"), (60, "m")] {
-        if seconds > unit && seconds % unit == 0 {
+        if seconds > unit && seconds.is_multiple_of(unit) {
             return format!("{}{name}", seconds / unit);
         }
     }

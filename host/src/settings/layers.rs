@@ -188,6 +188,17 @@ impl Layers {
         self.required(name, || Ok(None), |text| check(text).map(Some))
     }
 
+    /// All that was set, under the names of the environment.
+    pub(super) fn given(&self) -> Result<Vec<(&'static str, String)>, SettingsError> {
+        let mut given = Vec::new();
+        for (name, variable) in NAMES {
+            if let Some((text, _)) = self.find(name)? {
+                given.push((variable, text));
+            }
+        }
+        Ok(given)
+    }
+
     /// Variables that look like settings and are none: a misspelt one would be ignored in silence.
     pub(super) fn advice(&self, environment: &Environment) -> Vec<String> {
         environment

@@ -75,6 +75,7 @@ pub struct Settings {
     /// What is odd and does no harm.
     pub advice: Vec<String>,
     keys: KeySources,
+    given: Vec<(&'static str, String)>,
 }
 
 impl Settings {
@@ -117,6 +118,7 @@ impl Settings {
             advice: layers.advice(environment),
             config_file: (config_file.clone(), config_file.is_file()),
             keys: KeySources::of(environment),
+            given: layers.given()?,
         })
     }
 
@@ -151,6 +153,20 @@ impl Settings {
             research: self.timeout_research.value,
             idle: self.timeout_idle.value,
         }
+    }
+
+    /// What another process of this program must find in its environment to come to the same settings.
+    #[must_use]
+    pub fn as_environment(&self) -> Vec<(&'static str, String)> {
+        let absolute = |variable: &str, text: &String| match (variable, &self.component.value) {
+            ("GLOVEBOX_STATE_DIR", _) => self.state_dir.value.to_string_lossy().into_owned(),
+            ("GLOVEBOX_COMPONENT", Some(path)) => path.to_string_lossy().into_owned(),
+            _ => text.clone(),
+        };
+        let given = self.given.iter();
+        given
+            .map(|(variable, text)| (*variable, absolute(variable, text)))
+            .collect()
     }
 
     /// Every setting for a person: name, value, origin.

@@ -54,6 +54,14 @@ fn each_layer_wins_over_the_next() {
     assert_eq!(settings.timeout_answer.origin, ValueOrigin::Default);
     assert_eq!(settings.state_dir.value, folder.path().join(APP));
     assert_eq!(settings.table().len(), layers::NAMES.len());
+    let given = settings.as_environment();
+    for (variable, value) in [
+        ("GLOVEBOX_PACE", "0"),
+        ("GLOVEBOX_KEEP", "3h"),
+        ("GLOVEBOX_CAPTURE", "false"),
+    ] {
+        assert!(given.contains(&(variable, value.to_owned())), "{given:?}");
+    }
 }
 
 #[test]

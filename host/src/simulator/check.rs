@@ -226,7 +226,7 @@ fn exclusions(members: &Map<String, Value>, asked: &Asked) -> Result<(), Rejecte
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::panic)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

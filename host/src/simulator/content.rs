@@ -94,7 +94,7 @@ const SENTENCES: [(&str, &[usize]); 11] = [
         &[],
     ),
     (
-        "\n\nThree points stand out. First, the terms have shifted: older texts on {} use a narrower meaning.",
+        "\n\nThree points stand out. First, the terms have shifted: older texts on “{}” use a narrower meaning.",
         &[0],
     ),
     (
@@ -118,7 +118,7 @@ const SENTENCES: [(&str, &[usize]); 11] = [
         &[4],
     ),
     (
-        "\n\nIn short: for {}, start from the overview, check the review for the conditions, and treat single reports with care.",
+        "\n\nIn short: for “{}”, start from the overview, check the review for the conditions, and treat single reports with care.",
         &[1],
     ),
     (

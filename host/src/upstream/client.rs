@@ -9,9 +9,10 @@ use url::Url;
 use super::error::before_reply;
 use super::limits::{CONNECT, ERROR_BODY_BYTES};
 use super::{
-    ApiKey, CallLimits, Classify, FailureKind, Header, KEY_HEADER, KeyError, Limiter, Origin,
-    Phase, Reply, Request, RetryPolicy, UpstreamError,
+    ApiKey, CallLimits, Classify, Header, KEY_HEADER, KeyError, Limiter, Origin, Phase, Reply,
+    Request, RetryPolicy, UpstreamError,
 };
+use crate::engine::answers::FailureKind;
 
 /// After a refusal for the rate, the upstream's window of one second must pass.
 const RATE_WAIT: Duration = Duration::from_secs(1);

@@ -1,114 +1,34 @@
 //! What can go wrong between here and the upstream, each in one sentence that says what to do.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::io;
 use std::time::Duration;
 
 use super::KeyError;
 use super::limiter::NoSlot;
 use super::origin::Origin;
+use crate::engine::answers::{Failure, FailureKind};
 use crate::exit::Exit;
 
-/// Why the upstream refused or failed, as the component classified it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureKind {
-    /// The account has no plan for this.
-    NoPlan,
-    /// The spend cap is reached.
-    SpendCap,
-    /// Not allowed.
-    NotAllowed,
-    /// Unknown subscription or API version.
-    NotFound,
-    /// The key is wrong.
-    BadKey,
-    /// No key was sent.
-    NoKey,
-    /// The request is malformed or its options exclude each other.
-    InvalidRequest,
-    /// Too many requests a second.
-    RateLimited,
-    /// The month's quota is used up.
-    Quota,
-    /// A 5xx.
-    ServerError,
-    /// A redirect.
-    Redirect,
-    /// Any other status.
-    Unexpected,
-}
-
-impl FailureKind {
-    /// The hyphenated name, as in the contract of the component.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoPlan => "no-plan",
-            Self::SpendCap => "spend-cap",
-            Self::NotAllowed => "not-allowed",
-            Self::NotFound => "not-found",
-            Self::BadKey => "bad-key",
-            Self::NoKey => "no-key",
-            Self::InvalidRequest => "invalid-request",
-            Self::RateLimited => "rate-limited",
-            Self::Quota => "quota",
-            Self::ServerError => "server-error",
-            Self::Redirect => "redirect",
-            Self::Unexpected => "unexpected",
-        }
-    }
-
-    /// The kind of a hyphenated name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        [
-            Self::NoPlan,
-            Self::SpendCap,
-            Self::NotAllowed,
-            Self::NotFound,
-            Self::BadKey,
-            Self::NoKey,
-            Self::InvalidRequest,
-            Self::RateLimited,
-            Self::Quota,
-            Self::ServerError,
-            Self::Redirect,
-            Self::Unexpected,
-        ]
-        .into_iter()
-        .find(|kind| kind.name() == name)
-    }
-
-    /// The exit status.
-    #[must_use]
-    pub const fn exit(self) -> Exit {
-        match self {
-            Self::NoPlan | Self::NotAllowed | Self::NotFound | Self::BadKey | Self::NoKey => {
-                Exit::Key
-            }
-            Self::SpendCap | Self::RateLimited | Self::Quota => Exit::Money,
-            Self::InvalidRequest => Exit::Failed,
-            Self::ServerError | Self::Redirect | Self::Unexpected => Exit::Upstream,
-        }
-    }
-}
-
-/// An unsuccessful reply, understood.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Failure {
-    /// The kind.
-    pub kind: FailureKind,
-    /// The HTTP status.
-    pub status: u16,
-    /// One sentence: what happened and what to do.
-    pub message: String,
-    /// What the upstream said.
-    pub detail: Option<String>,
-    /// Whether trying again can help.
-    pub retryable: bool,
-    /// Seconds to wait first, where the reply said so.
-    pub retry_after_seconds: Option<f64>,
+/// The kind of a hyphenated name.
+fn failure_kind(name: &str) -> Option<FailureKind> {
+    use FailureKind as K;
+    [
+        K::NoPlan,
+        K::SpendCap,
+        K::NotAllowed,
+        K::NotFound,
+        K::BadKey,
+        K::NoKey,
+        K::InvalidRequest,
+        K::RateLimited,
+        K::Quota,
+        K::ServerError,
+        K::Redirect,
+        K::Unexpected,
+    ]
+    .into_iter()
+    .find(|kind| kind.name() == name)
 }
 
 /// Which wait was too long.
@@ -122,17 +42,6 @@ pub enum Phase {
     Idle,
     /// For all of it.
     Total,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Connect => "did not accept the connection",
-            Self::FirstByte => "did not begin to reply",
-            Self::Idle => "stopped sending",
-            Self::Total => "did not finish its reply",
-        })
-    }
 }
 
 /// What ended a call.
@@ -197,10 +106,10 @@ pub enum UpstreamError {
         reason: String,
     },
     /// A status other than 200.
-    #[error("{}", .0.message)]
+    #[error("{}", refused(.0))]
     Refused(Box<Failure>),
     /// A wait was too long.
-    #[error("the upstream {phase} within {} s{}", .after.as_secs_f64(), advice(*.phase))]
+    #[error("{}", timed_out(*.phase, *.after))]
     TimeOut {
         /// Which.
         phase: Phase,
@@ -229,13 +138,35 @@ pub enum UpstreamError {
     },
 }
 
-const fn advice(phase: Phase) -> &'static str {
+fn timed_out(phase: Phase, after: Duration) -> String {
+    let seconds = after.as_secs_f64();
+    let stopped = "the call was stopped and may be billed";
     match phase {
-        Phase::Connect => "; nothing was sent: check the network and the proxy",
-        Phase::FirstByte | Phase::Idle | Phase::Total => {
-            "; the call was stopped, and may be billed: --timeout-answer, --timeout-research and --timeout-idle allow more"
-        }
+        Phase::Connect => format!(
+            "no connection to the upstream within {seconds} s; nothing was sent: check the network and the proxy"
+        ),
+        Phase::FirstByte => format!(
+            "the upstream did not begin to reply within {seconds} s; {stopped} (--timeout-idle allows more)"
+        ),
+        Phase::Idle => format!(
+            "the upstream sent nothing for {seconds} s; {stopped} (--timeout-idle allows more)"
+        ),
+        Phase::Total => format!(
+            "the reply was not complete within {seconds} s; {stopped} (--timeout-answer and --timeout-research allow more)"
+        ),
     }
+}
+
+/// The component's sentence, and what the upstream itself said.
+fn refused(failure: &Failure) -> String {
+    let mut text = failure.message.clone();
+    if let Some(detail) = &failure.detail {
+        text.push_str(&format!(" The upstream said: {detail}"));
+    }
+    if !failure.fields.is_empty() {
+        text.push_str(&format!(" (fields: {})", failure.fields.join(", ")));
+    }
+    text
 }
 
 impl UpstreamError {
@@ -293,7 +224,7 @@ impl UpstreamError {
 /// stored as text. An unknown name is a failure of our own.
 #[must_use]
 pub fn exit_of(kind: &str) -> Exit {
-    if let Some(failure) = FailureKind::from_name(kind) {
+    if let Some(failure) = failure_kind(kind) {
         return failure.exit();
     }
     match kind {
@@ -429,10 +360,15 @@ fn tls_reason(error: &reqwest::Error) -> Option<String> {
 
 /// The innermost cause; the outer ones only say that a request failed.
 fn innermost(error: &reqwest::Error) -> String {
-    causes(error)
+    let text = causes(error)
         .last()
         .map(ToString::to_string)
-        .unwrap_or_default()
+        .unwrap_or_default();
+    if text.contains("EOF") || text.contains("closed before") {
+        "it was closed before the end".to_owned()
+    } else {
+        text
+    }
 }
 
 fn chain_text(error: &reqwest::Error) -> String {

@@ -20,12 +20,14 @@ mod origin;
 mod reply;
 
 pub use client::{Client, UpstreamConfig};
-pub use error::{Failure, FailureKind, Phase, UpstreamError, exit_of};
+pub use error::{Phase, UpstreamError, exit_of};
 pub use key::{ApiKey, KeyError, SIMULATED_KEY};
 pub use limiter::{Limiter, NoSlot, SlidingWindow, SlotFuture};
 pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
 pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
 pub use reply::Reply;
+
+use crate::engine::answers::Failure;
 
 /// The header that carries the key.
 pub const KEY_HEADER: &str = "x-subscription-token";

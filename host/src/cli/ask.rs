@@ -1,0 +1,140 @@
+//! `glovebox ask`: a cited answer, streamed.
+
+use std::io::{self, IsTerminal as _};
+
+use clap::Args;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::display::{Growing, Live};
+use super::options::{Asking, Target, need_key};
+use super::output;
+use super::{desk, ending};
+use crate::engine::answers::Mode;
+use crate::exit::Exit;
+use crate::jobs::{Call, Desk, Ended, JobsError, Phase, Update};
+use crate::policy::estimate;
+use crate::settings::Settings;
+
+/// Asks a question and prints the answer with its sources and its cost.
+#[derive(Args, Debug)]
+pub struct Ask {
+    #[command(flatten)]
+    asking: Asking,
+    /// An answer without sources
+    #[arg(long)]
+    no_citations: bool,
+}
+
+impl Ask {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// What no exit status stands for, such as standard output that cannot be written.
+    pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
+        let asking = &self.asking;
+        let query = match asking.query() {
+            Ok(query) => query,
+            Err(problem) => return Ok(say(&problem, Exit::Usage)),
+        };
+        let mut question = asking.question(query);
+        question.enable_citations = Some(!self.no_citations);
+        let call = asking.call(settings, Mode::Answer, question, estimate::ANSWER);
+        if asking.dry_run {
+            return asking.show(settings, &call).await;
+        }
+        if let Err(problem) = need_key(settings) {
+            return Ok(say(&problem, Exit::Key));
+        }
+        let target = asking.output.as_deref().map(Target::prepare).transpose()?;
+        let desk = desk::open(settings).await?;
+        match ask(&desk.desk, call, asking.streams()).await {
+            Ok((ended, growing)) => self.tell(&ended, &growing, target),
+            Err(error) => Ok(say(&error.to_string(), error.exit())),
+        }
+    }
+
+    fn tell(
+        &self,
+        ended: &Ended,
+        growing: &Growing,
+        target: Option<Target>,
+    ) -> anyhow::Result<Exit> {
+        growing.end()?;
+        if growing.begun() {
+            let rest = ending::rest(&ended.rendered, &ended.outcome.answer);
+            if !rest.is_empty() {
+                output::line(&format!("\n{rest}"))?;
+            }
+        } else {
+            ending::give(&self.asking, target, &ended.job, &ended.rendered)?;
+        }
+        ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings);
+        Ok(ended.exit)
+    }
+}
+
+impl Asking {
+    /// Whether the answer is shown as it comes: to a person at a terminal, as plain text.
+    fn streams(&self) -> bool {
+        !self.json && !self.markdown && self.output.is_none() && io::stdout().is_terminal()
+    }
+}
+
+/// Says something on standard error, and gives the exit status that goes with it.
+pub(super) fn say(problem: &str, exit: Exit) -> Exit {
+    eprintln!("glovebox: {problem}");
+    exit
+}
+
+async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<(Ended, Growing), JobsError> {
+    let live = Live::start("asking");
+    let submitted = desk.submit(call).await?;
+    for warning in &submitted.warnings {
+        live.note(&format!("glovebox: {warning}"));
+    }
+    let cancel = CancellationToken::new();
+    let interrupt = tokio::spawn(on_interrupt(cancel.clone()));
+    let (sender, updates) = unbounded_channel();
+    let shown = show(updates, live, stream, cancel.clone());
+    let (ended, growing) = tokio::join!(desk.run(&submitted.job.id, cancel, sender), shown);
+    interrupt.abort();
+    let mut ended = ended?;
+    ended.warnings.splice(0..0, submitted.warnings);
+    Ok((ended, growing))
+}
+
+/// The first interrupt asks the call to stop; the second ends the process at once.
+async fn on_interrupt(cancel: CancellationToken) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        cancel.cancel();
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        }
+    }
+}
+
+async fn show(
+    mut updates: UnboundedReceiver<Update>,
+    live: Live,
+    stream: bool,
+    cancel: CancellationToken,
+) -> Growing {
+    let mut growing = Growing::default();
+    while let Some(update) = updates.recv().await {
+        match update {
+            Update::Phase(Phase::Waiting) => live.say("waiting for a free slot"),
+            Update::Phase(Phase::Sent) => live.say("asked; waiting for the answer"),
+            Update::Phase(Phase::Reading) => live.say("reading"),
+            Update::Events(events) if stream => {
+                live.clear();
+                // A reader that is gone wants no more of it.
+                if growing.show(&events).is_err() {
+                    cancel.cancel();
+                }
+            }
+            Update::Events(_) => {}
+        }
+    }
+    growing
+}

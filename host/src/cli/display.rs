@@ -1,0 +1,194 @@
+//! What a person sees while a call runs, and what of foreign text may reach a terminal.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::Value;
+
+use super::runtime::no_colour;
+use crate::engine::answers::{Event, EventKind};
+use crate::policy::estimate;
+
+/// How often the live line moves.
+const TICK: Duration = Duration::from_millis(120);
+
+/// The text without what could command a terminal: control characters other than line end and tab.
+#[must_use]
+pub fn harmless(text: &str) -> String {
+    text.chars()
+        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
+        .collect()
+}
+
+/// JSON that could command no terminal: the same value, control characters beyond ASCII escaped.
+#[must_use]
+pub fn harmless_json(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() && letter != '\n' {
+            safe.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            safe.push(letter);
+        }
+    }
+    safe
+}
+
+/// A line that moves while there is nothing else to see; on a terminal only.
+#[derive(Debug)]
+pub struct Live(ProgressBar);
+
+impl Live {
+    /// Begins with a message.
+    #[must_use]
+    pub fn start(message: impl Into<String>) -> Self {
+        let target = if io::stderr().is_terminal() {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let template = if no_colour() {
+            "{spinner} {wide_msg}"
+        } else {
+            "{spinner:.cyan} {wide_msg}"
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(message.into());
+        bar.enable_steady_tick(TICK);
+        Self(bar)
+    }
+
+    /// Shows another message.
+    pub fn say(&self, message: impl Into<String>) {
+        self.0
+            .set_message(harmless(&message.into()).replace('\n', " "));
+    }
+
+    /// Leaves a line above the moving one.
+    pub fn note(&self, line: &str) {
+        self.0.println(harmless(line).replace('\n', " "));
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Prints an answer as it comes.
+#[derive(Debug, Default)]
+pub struct Growing {
+    begun: bool,
+    marked: Option<(u32, u32)>,
+    at_line_start: bool,
+}
+
+impl Growing {
+    /// Whether anything was printed.
+    #[must_use]
+    pub const fn begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Prints what events say.
+    ///
+    /// # Errors
+    /// When standard output is gone.
+    pub fn show(&mut self, events: &[Event]) -> io::Result<()> {
+        let mut text = String::new();
+        for event in events {
+            match &event.kind {
+                EventKind::Text(piece) => text.push_str(&harmless(piece)),
+                EventKind::Citation(citation) => {
+                    let mark = (citation.position, citation.number);
+                    if self.marked.replace(mark) != Some(mark) {
+                        text.push_str(&format!("[{}]", citation.number));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.begun = true;
+        self.at_line_start = text.ends_with('\n');
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()
+    }
+
+    /// Ends the last line.
+    ///
+    /// # Errors
+    /// When standard output is gone.
+    pub fn end(&self) -> io::Result<()> {
+        if self.begun && !self.at_line_start {
+            io::stdout().lock().write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// One line about a research that runs.
+#[must_use]
+pub fn research_line(progress: Option<&Value>, elapsed: Duration, budget: i64) -> String {
+    let elapsed = elapsed.as_secs();
+    let Some(frame) = progress else {
+        return format!("researching · {elapsed}/{budget} s");
+    };
+    let count = |name: &str| frame.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let tokens_out = count("tokens_out") + count("tokens_thinking");
+    let cost = estimate::so_far(count("queries"), count("tokens_in"), tokens_out);
+    format!(
+        "iteration {} · {} · {} · {elapsed}/{budget} s · ~{cost}",
+        count("iteration"),
+        plural(count("queries"), "query", "queries"),
+        plural(count("urls_analyzed"), "page", "pages"),
+    )
+}
+
+fn plural(count: u64, one: &str, many: &str) -> String {
+    if count == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{count} {many}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_commands_a_terminal_is_left() {
+        assert_eq!(
+            harmless("a\u{1b}[31mb\u{9b}2J\r\nc\td\u{7}\u{7f}é"),
+            "a[31mb2J\nc\tdé"
+        );
+        assert_eq!(
+            harmless_json("{\"a\":\"\u{9b}é\"}\n"),
+            "{\"a\":\"\\u009bé\"}\n"
+        );
+    }
+
+    #[test]
+    fn the_line_of_a_research() {
+        let frame = serde_json::json!({"iteration": 2, "queries": 1, "urls_analyzed": 30, "tokens_in": 8625, "tokens_out": 150});
+        let line = research_line(Some(&frame), Duration::from_secs(61), 180);
+        assert_eq!(
+            line,
+            "iteration 2 · 1 query · 30 pages · 61/180 s · ~$0.0479"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! How a call's end is told: the outcome, what is odd about it, what was kept, the exit status.
+
+use std::io::{self, IsTerminal as _};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::display::{harmless, harmless_json};
+use super::options::{Asking, Target};
+use super::output;
+use crate::exit::Exit;
+use crate::jobs::{Job, Rendered};
+
+/// Gives the outcome where the options want it: as JSON always, as text where there is any.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn give(
+    asking: &Asking,
+    target: Option<Target>,
+    job: &Job,
+    rendered: &Rendered,
+) -> anyhow::Result<()> {
+    if !asking.json && !has_text(rendered) {
+        return Ok(());
+    }
+    let text = chosen(asking, rendered);
+    match target {
+        Some(target) => target.fill(&text).with_context(|| kept(job)),
+        None => Ok(output::line(&text)?),
+    }
+}
+
+fn has_text(rendered: &Rendered) -> bool {
+    let outcome = parsed(rendered);
+    let filled = |name: &str| {
+        outcome
+            .get(name)
+            .and_then(Value::as_str)
+            .is_some_and(|text| !text.trim().is_empty())
+    };
+    filled("answer") || filled("draft")
+}
+
+fn parsed(rendered: &Rendered) -> Value {
+    serde_json::from_str(&rendered.json).unwrap_or_default()
+}
+
+fn chosen(asking: &Asking, rendered: &Rendered) -> String {
+    if asking.json && io::stdout().is_terminal() && asking.output.is_none() {
+        harmless_json(&rendered.json)
+    } else if asking.json {
+        rendered.json.clone()
+    } else if asking.markdown {
+        harmless(&rendered.markdown)
+    } else {
+        harmless(&rendered.plain)
+    }
+}
+
+/// The outcome without its answer, for a terminal that has seen the answer grow.
+#[must_use]
+pub fn rest(rendered: &Rendered, answer: &str) -> String {
+    let plain = harmless(&rendered.plain);
+    let answer = harmless(answer);
+    match plain.strip_prefix(answer.trim_end()) {
+        Some(rest) => rest.trim_start_matches('\n').to_owned(),
+        None => plain,
+    }
+}
+
+/// Says on standard error why a call did not end well, and what was kept.
+pub fn explain(job: &Job, rendered: Option<&Rendered>, warnings: &[String]) {
+    let mut lines: Vec<String> = warnings.to_vec();
+    if let Some(error) = &job.error {
+        lines.push(error.message.clone());
+    } else if job.exit() == Exit::Incomplete {
+        lines.push(incomplete(rendered).to_owned());
+    }
+    lines.extend(job.note.clone());
+    if job.error.is_some() && warnings.is_empty() && rendered.is_some_and(has_text) {
+        lines.push(kept(job));
+    }
+    for line in lines {
+        eprintln!("glovebox: {}", harmless(&line));
+    }
+}
+
+fn incomplete(rendered: Option<&Rendered>) -> &'static str {
+    let outcome = rendered.map(parsed).unwrap_or_default();
+    if outcome.get("truncated").and_then(Value::as_bool) == Some(true) {
+        "the upstream cut the answer short at its length limit"
+    } else {
+        "the answer may be incomplete: the reply ended without its mark of an end"
+    }
+}
+
+fn kept(job: &Job) -> String {
+    let id = &job.id;
+    let stream = match &job.capture {
+        Some(path) if path.exists() => format!(", and its raw stream in {}", path.display()),
+        _ => String::new(),
+    };
+    format!("what had come is kept: glovebox jobs result {id}{stream}")
+}

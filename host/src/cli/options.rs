@@ -1,0 +1,268 @@
+//! The options that asking commands share, and what is made of them.
+
+use std::io::{self, IsTerminal as _, Read as _};
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+
+use super::{desk, output};
+use crate::engine::Engine;
+use crate::engine::answers::{InvalidField, Mode, Question};
+use crate::exit::Exit;
+use crate::jobs::{Call, Micros, Simulate};
+use crate::settings::Settings;
+use crate::upstream::KEY_HEADER;
+
+/// The model that every call names; replies are routed by the upstream.
+const MODEL: &str = "brave";
+/// A question read from standard input: more text than this is not a question but a mistake.
+const STDIN_BYTES: u64 = 1 << 20;
+
+/// What is asked, and how the result is given.
+#[derive(Args, Debug)]
+pub struct Asking {
+    /// The question; - reads it from standard input
+    #[arg(required = true, num_args = 1.., value_name = "QUESTION")]
+    question: Vec<String>,
+    /// Two-letter country that results come from, or ALL
+    #[arg(long, value_name = "CODE")]
+    country: Option<String>,
+    /// Language of the results, such as en or pt-br
+    #[arg(long, value_name = "CODE")]
+    language: Option<String>,
+    /// Print the outcome as JSON
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+    /// Print the outcome as Markdown
+    #[arg(long)]
+    pub markdown: bool,
+    /// Write the outcome to a file instead
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Show the request and its worst cost, and send nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Send nothing that could cost more than this
+    #[arg(long, value_name = "USD", value_parser = usd)]
+    max_usd: Option<f64>,
+}
+
+fn usd(text: &str) -> Result<f64, String> {
+    crate::settings::parse_usd(text)?;
+    text.trim_start_matches('$')
+        .trim()
+        .parse()
+        .map_err(|_| "is no amount".to_owned())
+}
+
+impl Asking {
+    /// The question as it was typed or piped.
+    ///
+    /// # Errors
+    /// When there is none, in words for a person.
+    pub fn query(&self) -> Result<String, String> {
+        let text = match self.question.as_slice() {
+            [dash] if dash == "-" => from_stdin()?,
+            words => words.join(" "),
+        };
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(
+                "the question is empty; give one, or - to read it from standard input".to_owned(),
+            );
+        }
+        Ok(text.to_owned())
+    }
+
+    /// The part of a question that all calls share.
+    #[must_use]
+    pub fn question(&self, query: String) -> Question {
+        Question {
+            query,
+            model: Some(MODEL.to_owned()),
+            stream: Some(true),
+            country: self.country.clone(),
+            language: self.language.clone(),
+            ..super::doctor::blank()
+        }
+    }
+
+    /// The call of a question.
+    #[must_use]
+    pub fn call(
+        &self,
+        settings: &Settings,
+        mode: Mode,
+        question: Question,
+        estimate: Micros,
+    ) -> Call {
+        let (tool, deadline) = match mode {
+            Mode::Answer => ("ask", settings.timeout_answer.value),
+            Mode::Research => ("research", settings.timeout_research.value),
+        };
+        Call {
+            tool: tool.to_owned(),
+            mode,
+            question,
+            estimate,
+            deadline,
+            idle: settings.timeout_idle.value,
+            max_usd: self.max_usd,
+            capture: settings.capture.value,
+            simulate: settings.simulate.value.then_some(Simulate {
+                scenario: None,
+                pace: settings.pace.value,
+            }),
+        }
+    }
+
+    /// Shows the request of a call instead of sending it.
+    ///
+    /// # Errors
+    /// When the sandbox fails or standard output cannot be written.
+    pub async fn show(&self, settings: &Settings, call: &Call) -> anyhow::Result<Exit> {
+        let engine = Engine::start(desk::engine_config(settings));
+        engine.ready().await?;
+        let request = match engine.build(&call.question)? {
+            Ok(request) => request,
+            Err(fields) => return Ok(refuse(&fields)),
+        };
+        let url = if settings.simulate.value {
+            format!("(the simulator){}", request.path)
+        } else {
+            settings
+                .upstream
+                .value
+                .join(&request.path)
+                .map_or_else(|| request.path.clone(), String::from)
+        };
+        let body = String::from_utf8_lossy(&request.body);
+        let mut headers: Vec<(String, String)> = request
+            .headers
+            .into_iter()
+            .map(|header| (header.name, header.value))
+            .collect();
+        headers.push((KEY_HEADER.to_owned(), masked_key(settings)));
+        if self.json {
+            let headers: serde_json::Map<String, serde_json::Value> = headers
+                .into_iter()
+                .map(|(name, value)| (name, value.into()))
+                .collect();
+            let body: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
+            output::line(&serde_json::json!({
+                "method": request.method, "url": url, "headers": headers, "body": body,
+                "worst_cost_usd": call.estimate.usd(),
+            }))?;
+        } else {
+            output::line(&format!("{} {url}", request.method))?;
+            for (name, value) in headers {
+                output::line(&format!("{name}: {value}"))?;
+            }
+            output::line(&format!(
+                "\n{body}\n\nworst cost: {}; nothing was sent",
+                call.estimate
+            ))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Says what is wrong with each field.
+fn refuse(fields: &[InvalidField]) -> Exit {
+    for field in fields {
+        eprintln!("glovebox: {}: {}", field.field, field.problem);
+    }
+    Exit::Usage
+}
+
+fn masked_key(settings: &Settings) -> String {
+    if settings.simulate.value {
+        return "(none is needed)".to_owned();
+    }
+    let report = settings.key_report();
+    match (report.key, report.origin) {
+        (Ok(_), Some(origin)) => format!("(from {origin})"),
+        (Ok(_), None) => "(set)".to_owned(),
+        (Err(error), _) => format!("({error})"),
+    }
+}
+
+fn from_stdin() -> Result<String, String> {
+    let stdin = io::stdin();
+    if stdin.is_terminal() {
+        eprintln!("glovebox: type the question, then Ctrl-D");
+    }
+    let mut bytes = Vec::new();
+    stdin
+        .lock()
+        .take(STDIN_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot read the question from standard input: {error}"))?;
+    if bytes.len() as u64 > STDIN_BYTES {
+        return Err(format!(
+            "the question on standard input is longer than {STDIN_BYTES} bytes; shorten it"
+        ));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| "the question on standard input is not UTF-8 text".to_owned())
+}
+
+/// Whether a call can be sent at all, before anything is stored for it.
+///
+/// # Errors
+/// Why there is no key, in words for a person.
+pub fn need_key(settings: &Settings) -> Result<(), String> {
+    if settings.simulate.value {
+        return Ok(());
+    }
+    let report = settings.key_report();
+    if let Some(warning) = report.warning {
+        eprintln!("glovebox: {warning}");
+    }
+    report.key.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// A file for the outcome, made before the call is paid for and filled after it.
+#[derive(Debug)]
+pub struct Target(tempfile::NamedTempFile, PathBuf);
+
+impl Target {
+    /// Makes sure that the file can be written.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn prepare(path: &std::path::Path) -> anyhow::Result<Self> {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => std::path::Path::new("."),
+        };
+        let refused = || format!("cannot write {}; nothing was sent", path.display());
+        if path.is_dir() {
+            anyhow::bail!(
+                "{} is a folder; name a file in it. Nothing was sent",
+                path.display()
+            );
+        }
+        let file = tempfile::Builder::new()
+            .prefix(".glovebox-")
+            .tempfile_in(folder)
+            .with_context(refused)?;
+        Ok(Self(file, path.to_owned()))
+    }
+
+    /// Puts the text there, in one step.
+    ///
+    /// # Errors
+    /// When the disk is full or the folder went away.
+    pub fn fill(mut self, text: &str) -> anyhow::Result<()> {
+        let refused = || format!("cannot write {}", self.1.display());
+        io::Write::write_all(&mut self.0, text.as_bytes()).with_context(refused)?;
+        io::Write::write_all(&mut self.0, b"\n").with_context(refused)?;
+        let path = self.1.clone();
+        self.0
+            .persist(&path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(())
+    }
+}

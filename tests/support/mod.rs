@@ -1,0 +1,180 @@
+//! What the tests of the command line share: the real binary in a world of its own, and the simulator as a
+//! process of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Long enough for a loaded machine; a test that waits so long has failed.
+pub const GENEROUS: Duration = Duration::from_secs(60);
+/// What the tests use as a key: a text that occurs nowhere else.
+pub const KEY: &str = "BSAqtestkey0123456789zyxw";
+
+/// Folders of its own, and nothing of this machine's environment.
+pub struct World {
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The binary, with a clean environment.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_glovebox"));
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path())
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env("XDG_CONFIG_HOME", self.path().join("config"))
+            // Compiled code is shared between the tests' processes: it is no state.
+            .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .current_dir(self.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(self.command(args).output().unwrap())
+    }
+
+    /// Runs it against a simulator, with the key.
+    pub fn call(&self, simulator: &Simulated, args: &[&str]) -> Ran {
+        Ran::of(self.calling(simulator, args).output().unwrap())
+    }
+
+    pub fn calling(&self, simulator: &Simulated, args: &[&str]) -> Command {
+        let mut command = self.command(args);
+        command.env("GLOVEBOX_UPSTREAM", &simulator.url).env("BRAVE_ANSWERS_KEY", KEY);
+        command
+    }
+}
+
+/// How a process ended, and what it said.
+#[derive(Debug)]
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ran {
+    pub fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+}
+
+/// `glovebox simulate` as a process.
+pub struct Simulated {
+    child: Child,
+    pub url: String,
+}
+
+impl Simulated {
+    pub fn start(world: &World, args: &[&str]) -> Self {
+        let mut all = vec!["simulate"];
+        all.extend(args);
+        let mut child =
+            world.command(&all).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Self { child, url: url.trim().to_owned() }
+    }
+
+    pub fn address(&self) -> &str {
+        self.url.strip_prefix("http://").unwrap()
+    }
+
+    pub fn log(&self) -> Vec<Value> {
+        let text = self.log_text();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
+    }
+
+    pub fn log_text(&self) -> String {
+        let reply = self.send("GET /__sim/log HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n\r\n");
+        reply.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
+    /// One raw exchange, to the end of the connection.
+    pub fn send(&self, request: &str) -> String {
+        String::from_utf8_lossy(&self.send_bytes(request)).into_owned()
+    }
+
+    pub fn send_bytes(&self, request: &str) -> Vec<u8> {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(GENEROUS)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reply = Vec::new();
+        // A reply that the simulator breaks off ends with an error; what came counts.
+        let _ = stream.read_to_end(&mut reply);
+        reply
+    }
+
+    /// Posts a body with a key.
+    pub fn post(&self, body: &str) -> String {
+        self.send(&post(body, "x-subscription-token: k\r\n"))
+    }
+
+    /// Waits until the log shows what is wanted.
+    pub fn wait_for(&self, what: &str, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let until = Instant::now() + GENEROUS;
+        loop {
+            let log = self.log();
+            if wanted(&log) {
+                return log;
+            }
+            assert!(Instant::now() < until, "not seen: {what}; the log: {log:#?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Simulated {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A raw request.
+pub fn post(body: &str, headers: &str) -> String {
+    format!(
+        "POST /res/v1/chat/completions HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n{headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Waits for a process, no longer than is generous.
+pub fn finish(mut child: Child) -> Ran {
+    let until = Instant::now() + GENEROUS;
+    loop {
+        if child.try_wait().unwrap().is_some() {
+            return Ran::of(child.wait_with_output().unwrap());
+        }
+        if Instant::now() >= until {
+            let _ = child.kill();
+            panic!("still running: {:?}", Ran::of(child.wait_with_output().unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
