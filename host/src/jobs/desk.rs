@@ -605,7 +605,7 @@ impl Inner {
             Ok(Inserted::New(job)) => (job, false),
             Ok(Inserted::Running(job)) => (job, true),
             Ok(Inserted::OverBudget { spent, reserved }) => {
-                lease.map(Lease::retire);
+                retire(lease);
                 return Err(JobsError::OverBudget {
                     estimate: call.estimate,
                     budget: self.config.budget.unwrap_or_default(),
@@ -614,12 +614,12 @@ impl Inner {
                 });
             }
             Err(error) => {
-                lease.map(Lease::retire);
+                retire(lease);
                 return Err(error.into());
             }
         };
         if already_running {
-            lease.map(Lease::retire);
+            retire(lease);
         } else {
             let opened = opened.clone();
             self.held().insert(id, Held { lease, opened });
@@ -680,6 +680,12 @@ impl Inner {
             simulate: work.simulate().cloned(),
             deadline: work.deadline(),
         })
+    }
+}
+
+fn retire(lease: Option<Lease>) {
+    if let Some(lease) = lease {
+        lease.retire();
     }
 }
 

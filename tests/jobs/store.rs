@@ -1,0 +1,463 @@
+//! The store itself: many hands on one file, money, the limiter's clock, retention.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use glovebox::engine::answers::Mode;
+use glovebox::engine::{Engine, EngineConfig};
+use glovebox::jobs::clock::{Clock, Millis, SetClock};
+use glovebox::jobs::{
+    Desk, DeskConfig, End, Inserted, JobId, JobStore, JobsError, Lookup, Micros, NewJob, Rate,
+    Settlement, Slot, SqliteStore, State, WorkerCommand,
+};
+use glovebox::simulator::{Options, Simulator};
+use glovebox::upstream::{ApiKey, Client, Origin, UpstreamConfig};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::Machine;
+
+const NOW: Millis = Millis(1_780_000_000_000);
+
+fn new_job(reserve: i64) -> NewJob {
+    NewJob {
+        id: JobId::new(),
+        tool: "ask".to_owned(),
+        mode: "answer".to_owned(),
+        query: "q".to_owned(),
+        fingerprint: "f".to_owned(),
+        dedupe: false,
+        listed: false,
+        payload: "{}".to_owned(),
+        capture: None,
+        reserve: Micros(reserve),
+    }
+}
+
+fn end(state: State, settlement: Settlement) -> End {
+    End {
+        state,
+        settlement,
+        outcome: None,
+        whole: false,
+        error: None,
+        note: None,
+        progress: None,
+    }
+}
+
+fn hands(path: &Path, count: usize) -> Vec<SqliteStore> {
+    (0..count)
+        .map(|_| SqliteStore::open(path).unwrap())
+        .collect()
+}
+
+/// Runs a function with each store on a thread of its own, all at once.
+fn all_at_once<T: Send>(
+    stores: &[SqliteStore],
+    run: impl Fn(usize, &SqliteStore) -> T + Sync,
+) -> Vec<T> {
+    let gate = std::sync::Barrier::new(stores.len());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = stores
+            .iter()
+            .enumerate()
+            .map(|(number, store)| {
+                let (gate, run) = (&gate, &run);
+                scope.spawn(move || {
+                    gate.wait();
+                    run(number, store)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    })
+}
+
+#[test]
+fn many_open_a_new_store_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("jobs.db");
+    let gate = std::sync::Barrier::new(12);
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| {
+                gate.wait();
+                let store = SqliteStore::open(&path).unwrap();
+                assert!(matches!(
+                    store.insert(&new_job(1), None, NOW).unwrap(),
+                    Inserted::New(_)
+                ));
+            });
+        }
+    });
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(store.active().unwrap().len(), 12);
+}
+
+#[test]
+fn two_racing_ends_give_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let stores = hands(&dir.path().join("jobs.db"), 8);
+    for round in 0..20 {
+        let job = new_job(60_000);
+        stores[0].insert(&job, None, NOW).unwrap();
+        stores[0].begin(&job.id, NOW).unwrap();
+        let ends = all_at_once(&stores, |number, store| {
+            let state = if number % 2 == 0 {
+                State::Done
+            } else {
+                State::Cancelled
+            };
+            let cost = i64::try_from(number).unwrap() + 1;
+            store
+                .finish(&job.id, &end(state, Settlement::Cost(Micros(cost))), NOW)
+                .unwrap()
+        });
+        let winner = ends.iter().position(|won| *won).unwrap();
+        assert_eq!(ends.iter().filter(|won| **won).count(), 1, "round {round}");
+        let Lookup::Found(found) = stores[0].lookup(&job.id).unwrap() else {
+            panic!("lost");
+        };
+        let cost = Micros(i64::try_from(winner).unwrap() + 1);
+        assert_eq!(found.cost, Some(cost));
+        assert_eq!(found.state == State::Done, winner % 2 == 0);
+        stores[0].remove(&[job.id], NOW).unwrap();
+    }
+    let rows = stores[0].spend(NOW.day()).unwrap();
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].calls, rows[0].open), (20, Micros(0)));
+}
+
+#[test]
+fn a_budget_holds_over_all_hands() {
+    let dir = tempfile::tempdir().unwrap();
+    let stores = hands(&dir.path().join("jobs.db"), 8);
+    let budget = Some(Micros(300_000));
+    let taken: usize = all_at_once(&stores, |_, store| {
+        (0..5)
+            .filter(|_| {
+                matches!(
+                    store.insert(&new_job(60_000), budget, NOW).unwrap(),
+                    Inserted::New(_)
+                )
+            })
+            .count()
+    })
+    .into_iter()
+    .sum();
+    assert_eq!(taken, 5);
+    // A settlement below its reservation makes room; an unknown cost does not.
+    let ids = stores[0].active().unwrap();
+    let done = |id: &JobId, settlement| {
+        stores[1]
+            .finish(id, &end(State::Done, settlement), NOW)
+            .unwrap()
+    };
+    assert!(done(&ids[0], Settlement::Unknown));
+    assert!(matches!(
+        stores[2].insert(&new_job(60_000), budget, NOW).unwrap(),
+        Inserted::OverBudget {
+            spent: Micros(60_000),
+            reserved: Micros(240_000)
+        }
+    ));
+    assert!(done(&ids[1], Settlement::Cost(Micros(0))));
+    assert!(matches!(
+        stores[2].insert(&new_job(60_000), budget, NOW).unwrap(),
+        Inserted::New(_)
+    ));
+    // The next day has a budget of its own.
+    let tomorrow = NOW.plus(86_400_000);
+    assert!(matches!(
+        stores[2]
+            .insert(&new_job(300_000), budget, tomorrow)
+            .unwrap(),
+        Inserted::New(_)
+    ));
+}
+
+const RATE: Rate = Rate {
+    count: 2,
+    window_ms: 1100,
+};
+const FAR: Millis = Millis(i64::MAX);
+
+#[test]
+fn slots_are_in_order_and_no_window_holds_three() {
+    let dir = tempfile::tempdir().unwrap();
+    let stores = hands(&dir.path().join("jobs.db"), 5);
+    let mut slots: Vec<i64> = all_at_once(&stores, |_, store| {
+        let mine: Vec<i64> = (0..10)
+            .map(|_| match store.slot(RATE, NOW, FAR).unwrap() {
+                Slot::At(at) => at.0,
+                Slot::TooLate(_) => panic!("there is time"),
+            })
+            .collect();
+        assert!(mine.is_sorted(), "whoever asks later goes later");
+        mine
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    slots.sort_unstable();
+    assert_eq!(slots.len(), 50);
+    for window in slots.windows(3) {
+        assert!(window[2] - window[0] >= RATE.window_ms, "{window:?}");
+    }
+    assert_eq!(
+        slots[49],
+        NOW.0 + 24 * RATE.window_ms,
+        "and none is given away"
+    );
+}
+
+#[test]
+fn a_slot_beyond_the_deadline_is_not_taken() {
+    let store = SqliteStore::in_memory().unwrap();
+    for _ in 0..2 {
+        assert_eq!(store.slot(RATE, NOW, NOW).unwrap(), Slot::At(NOW));
+    }
+    let next = NOW.plus(RATE.window_ms);
+    assert_eq!(
+        store.slot(RATE, NOW, NOW.plus(500)).unwrap(),
+        Slot::TooLate(next)
+    );
+    assert_eq!(store.slot(RATE, NOW, FAR).unwrap(), Slot::At(next));
+}
+
+#[test]
+fn a_clock_that_was_set_back_holds_nobody_up() {
+    let store = SqliteStore::in_memory().unwrap();
+    for _ in 0..4 {
+        store.slot(RATE, NOW, FAR).unwrap();
+    }
+    let hour_back = NOW.plus(-3_600_000);
+    assert_eq!(
+        store.slot(RATE, hour_back, FAR).unwrap(),
+        Slot::At(hour_back)
+    );
+}
+
+#[test]
+fn nobody_else_can_read_the_state() {
+    let machine = Machine::new("https://upstream.invalid");
+    machine.run(&["ask", "--simulate", "--pace", "0", "who reads this"]);
+    let _open = SqliteStore::open(&machine.state().join("jobs.db")).unwrap();
+    let mut seen = 0;
+    let mut folders = vec![machine.state()];
+    while let Some(folder) = folders.pop() {
+        assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else {
+                seen += 1;
+                assert_eq!(mode(&entry.path()), 0o600, "{}", entry.path().display());
+            }
+        }
+    }
+    assert!(seen >= 2, "a database and a capture");
+}
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// A desk in this process, on a simulator in this process, with a clock that can be moved.
+async fn desk(dir: &Path, clock: Arc<SetClock>, budget: Option<Micros>) -> (Desk, Simulator) {
+    let simulator = Simulator::start(Options {
+        pace: 0.0,
+        ..Options::default()
+    })
+    .await
+    .unwrap();
+    let config = UpstreamConfig {
+        origin: Origin::parse(&simulator.url()).unwrap(),
+        key: Ok(ApiKey::simulated()),
+    };
+    let desk = Desk::new(DeskConfig {
+        state_dir: dir.to_owned(),
+        keep: Duration::from_secs(24 * 3600),
+        budget,
+        rate: RATE,
+        engine: Engine::start(EngineConfig::default()),
+        client: Box::new(move || Client::new(config.clone())),
+        clock,
+        worker: WorkerCommand {
+            program: "/nonexistent/glovebox".into(),
+            env: Vec::new(),
+        },
+    });
+    (desk, simulator)
+}
+
+fn call(query: &str) -> glovebox::jobs::Call {
+    let question = glovebox::engine::answers::Question {
+        query: query.to_owned(),
+        model: Some("brave".to_owned()),
+        stream: Some(true),
+        country: None,
+        language: None,
+        safesearch: None,
+        max_completion_tokens: None,
+        metadata: None,
+        seed: None,
+        enable_citations: Some(true),
+        enable_entities: None,
+        enable_research: None,
+        research_allow_thinking: None,
+        research_maximum_number_of_tokens_per_query: None,
+        research_maximum_number_of_queries: None,
+        research_maximum_number_of_iterations: None,
+        research_maximum_number_of_seconds: None,
+        research_maximum_number_of_results_per_query: None,
+        search_context_size: None,
+        user_location: None,
+    };
+    glovebox::jobs::Call {
+        tool: "ask".to_owned(),
+        mode: Mode::Answer,
+        question,
+        estimate: Micros(60_000),
+        deadline: Duration::from_secs(60),
+        idle: None,
+        max_usd: None,
+        capture: true,
+        simulate: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(SetClock::new(NOW));
+    let (desk, _simulator) = desk(dir.path(), Arc::clone(&clock), None).await;
+    let (updates, _) = tokio::sync::mpsc::unbounded_channel();
+    let submitted = desk.submit(call("a day")).await.unwrap();
+    let id = submitted.job.id.clone();
+    let ended = desk
+        .run(&id, CancellationToken::new(), updates)
+        .await
+        .unwrap();
+    assert_eq!(ended.job.state, State::Done);
+    let capture = ended.job.capture.clone().unwrap();
+    assert_eq!(
+        std::fs::read(&capture).unwrap(),
+        desk.stream_capture(&id).await.unwrap().unwrap()
+    );
+    assert!(
+        !dir.path().join(format!("locks/{id}.lock")).exists(),
+        "an ended job needs no lock"
+    );
+
+    clock.advance(24 * 3600 * 1000);
+    assert_eq!(desk.prune().await.unwrap(), 0, "kept for a day to the end");
+    clock.advance(1);
+    assert_eq!(desk.prune().await.unwrap(), 1);
+    assert!(!capture.exists());
+    assert!(matches!(
+        desk.job(&id).await,
+        Err(JobsError::Expired { .. })
+    ));
+    assert!(matches!(
+        desk.outcome(&id).await,
+        Err(JobsError::Expired { .. })
+    ));
+    assert!(matches!(
+        desk.job(&JobId::new()).await,
+        Err(JobsError::Unknown(_))
+    ));
+    // What it cost is still known, and after a month nothing is.
+    let spend = desk.spend(7).await.unwrap();
+    assert_eq!(spend.total.calls, 1);
+    clock.advance(31 * 24 * 3600 * 1000);
+    desk.prune().await.unwrap();
+    assert!(matches!(desk.job(&id).await, Err(JobsError::Unknown(_))));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_has_ended_can_be_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(SetClock::new(NOW));
+    let (desk, _simulator) = desk(dir.path(), Arc::clone(&clock), None).await;
+    let id = desk.submit(call("not yet")).await.unwrap().job.id;
+    assert!(matches!(
+        desk.delete(&id).await,
+        Err(JobsError::NotEnded { .. })
+    ));
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let (updates, _) = tokio::sync::mpsc::unbounded_channel();
+    let ended = desk.run(&id, cancel, updates).await.unwrap();
+    assert_eq!(ended.job.state, State::Cancelled);
+    assert_eq!(ended.job.cost, Some(Micros(0)), "it was never sent");
+    desk.delete(&id).await.unwrap();
+    assert!(matches!(
+        desk.job(&id).await,
+        Err(JobsError::Expired { .. })
+    ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(SetClock::new(NOW));
+    let (desk, simulator) = desk(dir.path(), clock, Some(Micros(100_000))).await;
+    let mut bad = call(" ");
+    bad.question.country = Some("nowhere".to_owned());
+    let Err(JobsError::Invalid(fields)) = desk.submit(bad).await else {
+        panic!("taken in");
+    };
+    assert_eq!(fields.len(), 2, "all that is wrong is named: {fields:?}");
+    let mut dear = call("dear");
+    dear.max_usd = Some(0.01);
+    assert!(matches!(
+        desk.submit(dear).await,
+        Err(JobsError::OverMax { .. })
+    ));
+    desk.submit(call("one")).await.unwrap();
+    let refused = desk.submit(call("two")).await.unwrap_err();
+    assert_eq!(refused.exit(), glovebox::exit::Exit::Money);
+    let text = refused.to_string();
+    assert!(
+        text.contains("$0.0600") && text.contains("$0.1000"),
+        "{text}"
+    );
+    assert!(simulator.log().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_cannot_start_is_told_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(SetClock::new(NOW));
+    let (desk, _simulator) = desk(dir.path(), clock, None).await;
+    let error = desk.detach(call("no program")).await.unwrap_err();
+    assert!(matches!(error, JobsError::Worker { .. }), "{error}");
+    let jobs = desk
+        .list(
+            glovebox::jobs::Filter {
+                all: true,
+                state: None,
+            },
+            10,
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        (jobs[0].state, jobs[0].cost),
+        (State::Interrupted, Some(Micros(0)))
+    );
+}
+
+#[test]
+fn time_is_told_as_it_is() {
+    assert_eq!(
+        SetClock::new(NOW).now().rfc3339(),
+        "2026-05-28T20:26:40.000Z"
+    );
+}

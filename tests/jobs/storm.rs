@@ -1,0 +1,152 @@
+//! Many processes on one store: submits, reads, cancels and kills, as fast as they come.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::support::{Machine, Simulator, is_end, kill, words};
+
+/// Clients at once.
+const CLIENTS: u64 = 10;
+/// Workers at once.
+const WORKERS: usize = 20;
+/// Researches in all: at two requests a second more would only make the end longer.
+const SUBMITS: usize = 60;
+
+/// How long the storm lasts; `GLOVEBOX_STORM_SECONDS` makes it longer.
+fn storm() -> Duration {
+    let seconds = std::env::var("GLOVEBOX_STORM_SECONDS").ok();
+    Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(20))
+}
+
+#[derive(Default)]
+struct Seen {
+    ids: BTreeSet<String>,
+    submits: usize,
+    reads: usize,
+    killed: usize,
+}
+
+#[test]
+fn nothing_is_lost_in_a_storm() {
+    let simulator = Simulator::start("0.01");
+    let machine = Machine::new(&simulator.url);
+    machine.run(&["jobs"]);
+    let seen = Mutex::new(Seen::default());
+    let end = Instant::now() + storm();
+    std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let (machine, seen) = (&machine, &seen);
+            scope.spawn(move || client_of(machine, seen, client, end));
+        }
+    });
+    let seen = seen.into_inner().unwrap();
+    assert!(seen.submits >= 10 && seen.reads >= 20 && seen.killed >= 1);
+    check(&machine, &seen);
+}
+
+/// One client: whatever comes to its mind, until the end.
+fn client_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
+    let mut random = fastrand::Rng::with_seed(number);
+    while Instant::now() < end {
+        let known: Vec<String> = seen.lock().unwrap().ids.iter().cloned().collect();
+        let some = known.get(random.usize(0..known.len().max(1))).cloned();
+        match (random.u32(0..100), some) {
+            (0..35, _) | (_, None) => submit(machine, seen, &mut random),
+            (35..55, Some(id)) => read(machine, seen, &["jobs", "status", &id, "--json"]),
+            (55..65, _) => read(machine, seen, &["jobs", "list", "--all", "--json"]),
+            (65..75, _) => read(machine, seen, &["spend", "--json"]),
+            (75..85, Some(id)) => read(machine, seen, &["jobs", "cancel", &id, "--json"]),
+            (_, _) => {
+                if let Some((pid, _)) = random.choice(machine.workers()) {
+                    kill(pid, "KILL");
+                    seen.lock().unwrap().killed += 1;
+                }
+            }
+        }
+    }
+}
+
+fn submit(machine: &Machine, seen: &Mutex<Seen>, random: &mut fastrand::Rng) {
+    if machine.workers().len() >= WORKERS {
+        return;
+    }
+    let number = {
+        let mut seen = seen.lock().unwrap();
+        if seen.submits >= SUBMITS {
+            return;
+        }
+        seen.submits += 1;
+        seen.submits
+    };
+    let query = format!("stormy question {number} {}", random.u32(..));
+    let output = machine.run(&["research", "--detach", "--json", "--queries", "1", &query]);
+    let text = words(&output);
+    assert_calm(&text);
+    // A worker that was killed before it began is the only reason for anything else.
+    if output.status.success() {
+        let job: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let id = job["research_id"].as_str().unwrap().to_owned();
+        assert!(seen.lock().unwrap().ids.insert(id), "an id given twice");
+    } else {
+        assert!(text.contains("did not start"), "{text}");
+    }
+}
+
+fn read(machine: &Machine, seen: &Mutex<Seen>, args: &[&str]) {
+    let output = machine.run(args);
+    let text = words(&output);
+    assert_calm(&text);
+    assert!(output.status.success(), "{args:?}: {text}");
+    serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    seen.lock().unwrap().reads += 1;
+}
+
+fn assert_calm(text: &str) {
+    for word in ["busy", "locked", "panicked", "held by another process"] {
+        assert!(!text.contains(word), "{text}");
+    }
+}
+
+fn check(machine: &Machine, seen: &Seen) {
+    let mut costs = 0.0;
+    for id in &seen.ids {
+        let job = machine.ended(id);
+        costs += job["cost_usd"].as_f64().unwrap_or(0.0);
+    }
+    let all = machine.json(&["jobs", "--all", "--limit", "10000", "--json"]);
+    let all = all.as_array().unwrap();
+    assert!(all.iter().all(is_end), "nothing is left without an owner");
+    let stored: BTreeSet<String> = all
+        .iter()
+        .map(|job| job["research_id"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(stored.is_superset(&seen.ids), "no job is lost");
+
+    let spend = machine.json(&["spend", "--json"]);
+    let total = &spend["total"];
+    assert_eq!(total["calls"], all.len(), "one ledger entry a call");
+    assert_eq!(total["reserved_usd"], 0.0);
+    assert!((total["cost_usd"].as_f64().unwrap() - costs).abs() < 1e-6);
+    let unknown = all.iter().filter(|job| job["cost_usd"].is_null()).count();
+    assert_eq!(total["unknown_calls"], unknown);
+
+    let database = Connection::open(machine.state().join("jobs.db")).unwrap();
+    let whole: String = database
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(whole, "ok");
+    let same: bool = database
+        .query_row(
+            "SELECT (SELECT count(*) FROM ledger) = (SELECT sum(calls) FROM spend)
+                AND (SELECT coalesce(sum(cost), 0) FROM ledger) = (SELECT sum(settled) FROM spend)
+                AND NOT EXISTS (SELECT 1 FROM ledger WHERE status = 'open')",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert!(same, "the sums are those of the entries");
+}
