@@ -159,7 +159,9 @@ fn on_a_full_disk(machine: &Machine, blocks: usize, args: &[&str]) -> std::proce
 /// Makes the database's log larger than what a full disk leaves room for, and keeps it so.
 fn large_log(machine: &Machine) -> Connection {
     let database = Connection::open(machine.state().join("jobs.db")).unwrap();
-    database.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
+    database
+        .pragma_update(None, "wal_autocheckpoint", 0)
+        .unwrap();
     database
         .execute_batch("CREATE TABLE ballast (b); INSERT INTO ballast VALUES (zeroblob(1000000));")
         .unwrap();
