@@ -46,10 +46,16 @@ fn the_key_is_checked_before_the_body() {
     assert_eq!(status(&reply), 422);
     let body = json_body(&reply);
     assert_eq!(body["error"]["code"], "VALIDATION");
-    assert_eq!(body["error"]["meta"]["errors"][0]["loc"], json!(["header", "x-subscription-token"]));
+    assert_eq!(
+        body["error"]["meta"]["errors"][0]["loc"],
+        json!(["header", "x-subscription-token"])
+    );
     let bearer = simulator.send(&post(&body_ok(), "authorization: Bearer k\r\n"));
     assert_eq!(status(&bearer), 200);
-    let version = simulator.send(&post(&body_ok(), "x-subscription-token: k\r\napi-version: 2020-01-01\r\n"));
+    let version = simulator.send(&post(
+        &body_ok(),
+        "x-subscription-token: k\r\napi-version: 2020-01-01\r\n",
+    ));
     assert_eq!(status(&version), 404);
 }
 
@@ -61,13 +67,28 @@ fn body_ok() -> String {
 fn ranges_exclusions_and_messages_are_checked() {
     let (_world, simulator) = at_once();
     for (extra, expected) in [
-        (json!({"research_maximum_number_of_queries": 51}), "research_maximum_number_of_queries"),
-        (json!({"research_maximum_number_of_seconds": 0}), "research_maximum_number_of_seconds"),
+        (
+            json!({"research_maximum_number_of_queries": 51}),
+            "research_maximum_number_of_queries",
+        ),
+        (
+            json!({"research_maximum_number_of_seconds": 0}),
+            "research_maximum_number_of_seconds",
+        ),
         (json!({"messages": []}), "messages"),
         (json!({"stream": "yes"}), "stream"),
-        (json!({"stream": false, "enable_citations": true}), "enable_citations"),
-        (json!({"enable_research": true, "enable_citations": true}), "enable_citations"),
-        (json!({"enable_research": true, "enable_entities": true}), "enable_entities"),
+        (
+            json!({"stream": false, "enable_citations": true}),
+            "enable_citations",
+        ),
+        (
+            json!({"enable_research": true, "enable_citations": true}),
+            "enable_citations",
+        ),
+        (
+            json!({"enable_research": true, "enable_entities": true}),
+            "enable_entities",
+        ),
     ] {
         let reply = simulator.post(&body("why?", extra.clone()));
         assert_eq!(status(&reply), 422, "{extra}");
@@ -76,7 +97,10 @@ fn ranges_exclusions_and_messages_are_checked() {
     let reply = simulator.post(&body("why?", json!({"maxQueries": 3})));
     assert_eq!(status(&reply), 200);
     let log = simulator.log();
-    assert_eq!(log.last().unwrap()["notes"], json!(["unknown field maxQueries: ignored"]));
+    assert_eq!(
+        log.last().unwrap()["notes"],
+        json!(["unknown field maxQueries: ignored"])
+    );
 }
 
 #[test]
@@ -103,7 +127,10 @@ fn every_refusal_in_its_envelope() {
         assert!(json_body(&ask("+detail"))["detail"].is_string());
         assert!(ask("+text").contains("text/plain"));
     }
-    assert!(json_body(&simulator.post(&body("sim:error-422-option why?", json!({}))))["detail"].is_string());
+    assert!(
+        json_body(&simulator.post(&body("sim:error-422-option why?", json!({}))))["detail"]
+            .is_string()
+    );
     let html = simulator.post(&body("sim:html-502 why?", json!({})));
     assert!(html.contains("text/html") && html.contains("<html>") && status(&html) == 502);
     let redirect = simulator.post(&body("sim:redirect why?", json!({})));
@@ -130,7 +157,10 @@ fn research_keeps_to_its_caps() {
         json!({"enable_research": true, "research_maximum_number_of_iterations": 2,
                "research_maximum_number_of_queries": 2, "research_allow_thinking": false}),
     ));
-    assert!(reply.contains(r#"\"number_of_iterations\": 2"#) && !reply.contains(r#"\"number_of_iterations\": 3"#));
+    assert!(
+        reply.contains(r#"\"number_of_iterations\": 2"#)
+            && !reply.contains(r#"\"number_of_iterations\": 3"#)
+    );
     assert!(reply.contains(r#"\"X-Request-Queries\": 2,"#), "{reply}");
     assert!(!reply.contains("<thinking>") && reply.contains("<answer>"));
 }
@@ -140,21 +170,36 @@ fn vectors_are_played_to_the_byte() {
     let (_world, simulator) = at_once();
     let vector = include_bytes!("../fixtures/citations.sse");
     for scenario in ["citations", "fixture/citations", "citations+split"] {
-        let reply = simulator.send_bytes(&post(&body(&format!("sim:{scenario} why?"), json!({})), "x-subscription-token: k\r\n"));
+        let reply = simulator.send_bytes(&post(
+            &body(&format!("sim:{scenario} why?"), json!({})),
+            "x-subscription-token: k\r\n",
+        ));
         assert_eq!(unchunked(&reply), vector, "{scenario}");
     }
-    let plain = simulator.send_bytes(&post(&body("sim:citations+gzip why?", json!({})), "x-subscription-token: k\r\n"));
+    let plain = simulator.send_bytes(&post(
+        &body("sim:citations+gzip why?", json!({})),
+        "x-subscription-token: k\r\n",
+    ));
     let mut decoded = Vec::new();
-    flate2::read::GzDecoder::new(&*unchunked(&plain)).read_to_end(&mut decoded).unwrap();
+    flate2::read::GzDecoder::new(&*unchunked(&plain))
+        .read_to_end(&mut decoded)
+        .unwrap();
     assert_eq!(decoded, vector);
 }
 
 /// The body of a chunked reply.
 fn unchunked(reply: &[u8]) -> Vec<u8> {
-    let start = reply.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    let start = reply
+        .windows(4)
+        .position(|window| window == b"\r\n\r\n")
+        .unwrap()
+        + 4;
     let (mut rest, mut body) = (&reply[start..], Vec::new());
     loop {
-        let end = rest.windows(2).position(|window| window == b"\r\n").unwrap();
+        let end = rest
+            .windows(2)
+            .position(|window| window == b"\r\n")
+            .unwrap();
         let size = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
         if size == 0 {
             return body;
@@ -169,7 +214,15 @@ fn a_client_that_goes_is_noticed_within_half_a_second_even_while_nothing_is_sent
     let (_world, simulator) = at_once();
     let mut stream = TcpStream::connect(simulator.address()).unwrap();
     stream.set_read_timeout(Some(GENEROUS)).unwrap();
-    stream.write_all(post(&body("sim:stall why?", json!({})), "x-subscription-token: k\r\n").as_bytes()).unwrap();
+    stream
+        .write_all(
+            post(
+                &body("sim:stall why?", json!({})),
+                "x-subscription-token: k\r\n",
+            )
+            .as_bytes(),
+        )
+        .unwrap();
     let mut some = [0; 64];
     stream.read_exact(&mut some).unwrap();
     let before = simulator.log();
@@ -177,7 +230,11 @@ fn a_client_that_goes_is_noticed_within_half_a_second_even_while_nothing_is_sent
     let gone = std::time::Instant::now();
     drop(stream);
     let log = simulator.wait_for("the end", |log| !log[0]["end"].is_null());
-    assert!(gone.elapsed() < Duration::from_millis(500), "{:?}", gone.elapsed());
+    assert!(
+        gone.elapsed() < Duration::from_millis(500),
+        "{:?}",
+        gone.elapsed()
+    );
     assert_eq!(log[0]["end"], "dropped");
     assert_eq!(log[0]["status"], 200);
 }
@@ -185,12 +242,18 @@ fn a_client_that_goes_is_noticed_within_half_a_second_even_while_nothing_is_sent
 #[test]
 fn the_log_holds_no_key_and_only_loopback_is_served() {
     let (world, simulator) = at_once();
-    simulator.send(&post(&body_ok(), &format!("x-subscription-token: {KEY}\r\n")));
+    simulator.send(&post(
+        &body_ok(),
+        &format!("x-subscription-token: {KEY}\r\n"),
+    ));
     let log = simulator.log_text();
     assert!(log.contains("\"key_seen\":true") && !log.contains(KEY));
     let refused = world.run(&["simulate", "--listen", "0.0.0.0:0"]);
     assert_eq!(refused.code, Some(1));
-    assert!(refused.err.contains("not a loopback address"), "{refused:?}");
+    assert!(
+        refused.err.contains("not a loopback address"),
+        "{refused:?}"
+    );
     let unknown = world.run(&["simulate", "--scenario", "nonsense"]);
     assert_eq!(unknown.code, Some(2));
 }

@@ -21,7 +21,9 @@ pub struct World {
 
 impl World {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -57,7 +59,9 @@ impl World {
 
     pub fn calling(&self, simulator: &Simulated, args: &[&str]) -> Command {
         let mut command = self.command(args);
-        command.env("GLOVEBOX_UPSTREAM", &simulator.url).env("BRAVE_ANSWERS_KEY", KEY);
+        command
+            .env("GLOVEBOX_UPSTREAM", &simulator.url)
+            .env("BRAVE_ANSWERS_KEY", KEY);
         command
     }
 }
@@ -94,11 +98,20 @@ impl Simulated {
     pub fn start(world: &World, args: &[&str]) -> Self {
         let mut all = vec!["simulate"];
         all.extend(args);
-        let mut child =
-            world.command(&all).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = world
+            .command(&all)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        Self { child, url: url.trim().to_owned() }
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut url)
+            .unwrap();
+        Self {
+            child,
+            url: url.trim().to_owned(),
+        }
     }
 
     pub fn address(&self) -> &str {
@@ -143,7 +156,10 @@ impl Simulated {
             if wanted(&log) {
                 return log;
             }
-            assert!(Instant::now() < until, "not seen: {what}; the log: {log:#?}");
+            assert!(
+                Instant::now() < until,
+                "not seen: {what}; the log: {log:#?}"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -173,8 +189,94 @@ pub fn finish(mut child: Child) -> Ran {
         }
         if Instant::now() >= until {
             let _ = child.kill();
-            panic!("still running: {:?}", Ran::of(child.wait_with_output().unwrap()));
+            panic!(
+                "still running: {:?}",
+                Ran::of(child.wait_with_output().unwrap())
+            );
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// A reply of text deltas (the insides of JSON strings), as HTTP.
+pub fn stream(deltas: &[&str]) -> Vec<u8> {
+    let mut body = String::new();
+    for delta in deltas {
+        body.push_str(&format!(
+            "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{delta}\"}},\"finish_reason\":null}}],\"object\":\"chat.completion.chunk\"}}\n\n"
+        ));
+    }
+    body.push_str("data: [DONE]\n\n");
+    http(&body)
+}
+
+/// A body as a whole reply.
+pub fn http(body: &str) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// A server that gives everyone the same bytes and hangs up.
+pub struct Served {
+    pub url: String,
+    pub port: u16,
+    pub connections: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl Served {
+    pub fn start(reply: Vec<u8>) -> Self {
+        Self::with(move |mut stream| {
+            read_request(&mut stream);
+            let _ = stream.write_all(&reply);
+        })
+    }
+
+    /// What is done with each connection. The thread ends with the process.
+    pub fn with(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let connections = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let seen = std::sync::Arc::clone(&connections);
+        let serve = std::sync::Arc::new(serve);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                let serve = std::sync::Arc::clone(&serve);
+                std::thread::spawn(move || serve(stream));
+            }
+        });
+        Self {
+            url: format!("http://127.0.0.1:{port}"),
+            port,
+            connections,
+        }
+    }
+
+    pub fn connections(&self) -> usize {
+        self.connections.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+/// Reads a request with its body. Gives its head.
+pub fn read_request(stream: &mut impl std::io::Read) -> String {
+    let mut bytes = Vec::new();
+    let mut byte = [0];
+    while !bytes.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count == 1) {
+        bytes.push(byte[0]);
+    }
+    let head = String::from_utf8_lossy(&bytes).into_owned();
+    let length = head
+        .lines()
+        .find_map(|line| {
+            line.to_ascii_lowercase()
+                .strip_prefix("content-length:")
+                .map(|length| length.trim().parse().unwrap())
+        })
+        .unwrap_or(0);
+    let mut body = vec![0; length];
+    let _ = stream.read_exact(&mut body);
+    head
 }

@@ -1,0 +1,147 @@
+//! The key appears nowhere: not on a stream, not in a log at trace level, not in a file, not at the simulator.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    dead_code
+)]
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use support::{KEY, Ran, Simulated, World};
+
+/// Every scenario that is no vector, and some that are.
+const SCENARIOS: [&str; 24] = [
+    "auto",
+    "citations+gzip",
+    "research-3",
+    "length",
+    "no-answer",
+    "reset",
+    "stall",
+    "huge-line",
+    "gzip",
+    "error-midstream",
+    "error-400-plan",
+    "error-402+docs",
+    "error-403",
+    "error-404",
+    "error-422-key",
+    "error-422-validation",
+    "error-422-option",
+    "error-429-rate",
+    "error-429-quota",
+    "error-500",
+    "error-503",
+    "html-502",
+    "redirect",
+    "html-200",
+];
+
+fn loudly(command: &mut Command) -> Ran {
+    command
+        .env("RUST_LOG", "trace")
+        .env("RUST_BACKTRACE", "full");
+    Ran::of(command.output().unwrap())
+}
+
+fn assert_clean(what: &str, bytes: &[u8]) {
+    // Also as it would look inside of quotation marks, in hexadecimal, or in base64.
+    let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    for secret in [KEY, &hex, "QlNBcXRlc3RrZXkw"] {
+        let found = bytes
+            .windows(secret.len())
+            .any(|window| window.eq_ignore_ascii_case(secret.as_bytes()));
+        assert!(!found, "the key is in {what}");
+    }
+}
+
+fn assert_files_clean(folder: &Path) -> usize {
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files += assert_files_clean(&path);
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            assert_clean(&path.display().to_string(), &bytes);
+            files += 1;
+        }
+    }
+    files
+}
+
+#[test]
+fn the_key_appears_nowhere() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    std::thread::scope(|scope| {
+        for command in ["ask", "research"] {
+            let (world, simulator) = (&world, &simulator);
+            scope.spawn(move || {
+                for scenario in SCENARIOS {
+                    let question = format!("sim:{scenario} why?");
+                    let ran = loudly(
+                        &mut world
+                            .calling(simulator, &[command, "--timeout-idle", "300ms", &question]),
+                    );
+                    assert!(
+                        ran.code.is_some_and(|code| code < 100),
+                        "{scenario}: {ran:?}"
+                    );
+                    assert!(
+                        command == "research" || ran.err.contains("TRACE"),
+                        "no trace: {ran:?}"
+                    );
+                    assert_clean(
+                        &format!("{command} {scenario}: standard output"),
+                        ran.out.as_bytes(),
+                    );
+                    assert_clean(
+                        &format!("{command} {scenario}: standard error"),
+                        ran.err.as_bytes(),
+                    );
+                }
+            });
+        }
+    });
+    for args in [
+        &["doctor"][..],
+        &["doctor", "--json"],
+        &["ask", "--dry-run", "why?"],
+        &["jobs", "list", "--all"],
+        &["spend"],
+    ] {
+        let ran = loudly(&mut world.calling(&simulator, args));
+        assert_clean(&format!("{args:?}"), format!("{ran:?}").as_bytes());
+    }
+    let log = simulator.log_text();
+    assert!(log.contains("\"key_seen\":true"));
+    assert_clean("the simulator's log", log.as_bytes());
+    assert!(
+        assert_files_clean(world.path()) > SCENARIOS.len(),
+        "no captures were looked at"
+    );
+}
+
+#[test]
+fn a_key_that_cannot_be_used_is_not_shown_either() {
+    let world = World::new();
+    for bad in [
+        format!("{KEY} {KEY}"),
+        format!("\"{KEY}\""),
+        format!("{KEY}\u{e9}"),
+        format!("{KEY}\n{KEY}"),
+    ] {
+        for args in [&["ask", "why?"][..], &["doctor", "--offline"]] {
+            let ran = loudly(world.command(args).env("BRAVE_ANSWERS_KEY", &bad));
+            assert!(ran.code == Some(3) || ran.code == Some(1), "{ran:?}");
+            assert!(format!("{ran:?}").contains("BRAVE_ANSWERS_KEY"));
+            assert_clean(&format!("{args:?}"), format!("{ran:?}").as_bytes());
+        }
+    }
+}
