@@ -1,0 +1,194 @@
+//! The parser inside the sandbox against the same parser run natively, in one run on one machine.
+//!
+//! `cargo bench -p glovebox --bench parse`. Throughput in MB of stream a second, the best of some rounds. Then the
+//! hostile inputs at two sizes: time must grow with the bytes and no faster. `GLOVEBOX_TEST_COMPONENT` names another component.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    missing_docs
+)]
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use glovebox::engine::answers::{Limits, Mode};
+use glovebox::engine::{Engine, EngineConfig};
+
+/// Bytes of the long streams.
+const STREAM_BYTES: usize = 50_000_000;
+/// What a socket gives at a time.
+const CHUNK_BYTES: usize = 64 << 10;
+/// Rounds of the long streams. The best counts: it is the one that other programs disturbed least.
+const ROUNDS: usize = 5;
+/// Bytes of the smaller hostile input; the larger one has twice as many.
+const HOSTILE_BYTES: usize = 2_000_000;
+
+fn main() {
+    let engine = Engine::start(EngineConfig {
+        component: std::env::var_os("GLOVEBOX_TEST_COMPONENT").map(PathBuf::from),
+        // The bounds are for replies; a stream of 50 MB is none.
+        memory_bytes: 1 << 30,
+        output_bytes: 1 << 30,
+        cpu: Duration::from_secs(60),
+        ..EngineConfig::default()
+    });
+    throughput(&engine);
+    hostile(&engine);
+}
+
+fn throughput(engine: &Engine) {
+    println!(
+        "{:<28} {:>9} {:>9} {:>7}",
+        "MB/s", "sandbox", "native", "ratio"
+    );
+    for (name, shortest, longest) in [
+        ("deltas of 1 KB", 1000, 1000),
+        ("deltas of 1-24 characters", 1, 24),
+    ] {
+        let stream = stream(shortest, longest);
+        let sandboxed = speed(&stream, || sandboxed(engine, Mode::Answer, &stream));
+        let native = speed(&stream, || native(answers::Mode::Answer, &stream));
+        let ratio = sandboxed / native;
+        println!("{name:<28} {sandboxed:>9.0} {native:>9.0} {ratio:>7.2}");
+    }
+}
+
+fn speed(stream: &[u8], read: impl Fn()) -> f64 {
+    let best = (0..ROUNDS).map(|_| timed(&read)).min().unwrap();
+    stream.len() as f64 / 1e6 / best.as_secs_f64()
+}
+
+fn timed(read: impl Fn()) -> Duration {
+    let start = Instant::now();
+    read();
+    start.elapsed()
+}
+
+fn hostile(engine: &Engine) {
+    println!("\n{:<28} {:>9} {:>9} {:>7}", "ms", "2 MB", "4 MB", "ratio");
+    for (name, mode, make) in HOSTILE {
+        let [small, large] = [HOSTILE_BYTES, 2 * HOSTILE_BYTES].map(|bytes| {
+            let stream = make(bytes);
+            let best = (0..3)
+                .map(|_| timed(|| sandboxed(engine, *mode, &stream)))
+                .min();
+            best.unwrap().as_secs_f64() * 1e3
+        });
+        let ratio = large / small;
+        println!("{name:<28} {small:>9.1} {large:>9.1} {ratio:>7.2}");
+    }
+}
+
+type Hostile = (&'static str, Mode, fn(usize) -> Vec<u8>);
+
+/// Inputs that make a careless parser slow.
+const HOSTILE: &[Hostile] = &[
+    ("nothing but <", Mode::Answer, |bytes| {
+        delta(&"<".repeat(bytes))
+    }),
+    ("one long line", Mode::Answer, |bytes| vec![b'x'; bytes]),
+    ("opened tags", Mode::Answer, |bytes| {
+        delta(&r#"<citation>{\"a\":"#.repeat(bytes / 16))
+    }),
+    ("openers alone", Mode::Research, |bytes| {
+        delta(&"<answer><queries>".repeat(bytes / 17))
+    }),
+    ("deep JSON in a tag", Mode::Answer, |bytes| {
+        delta(&format!("<usage>{}", "[".repeat(bytes)))
+    }),
+    ("deep JSON in a chunk", Mode::Answer, |bytes| {
+        format!("data: {}\n\n", "[".repeat(bytes)).into_bytes()
+    }),
+    ("empty events", Mode::Answer, |bytes| {
+        b"data:\n\n".repeat(bytes / 7)
+    }),
+    ("comments", Mode::Answer, |bytes| b":\n".repeat(bytes / 2)),
+    ("citations", Mode::Answer, |bytes| {
+        (0..bytes / 60)
+            .flat_map(|n| {
+                delta(&format!(r#"x<citation>{{\"url\":\"https://a.example/{n}\",\"end_index\":{n}}}</citation>"#))
+            })
+            .collect()
+    }),
+    ("links", Mode::Research, |bytes| {
+        delta(&format!("<answer>{}</answer>", "[a](".repeat(bytes / 4)))
+    }),
+];
+
+fn sandboxed(engine: &Engine, mode: Mode, stream: &[u8]) {
+    let limits = Limits {
+        line_bytes: Some(u32::MAX),
+        tag_bytes: Some(u32::MAX),
+        text_bytes: Some(u32::MAX),
+        stream_bytes: None,
+    };
+    let mut parser = engine.parser(mode, limits).unwrap();
+    for chunk in stream.chunks(CHUNK_BYTES) {
+        parser.push(chunk).unwrap();
+    }
+    parser.finish().unwrap();
+}
+
+fn native(mode: answers::Mode, stream: &[u8]) {
+    let limits = answers::Limits {
+        line_bytes: Some(u32::MAX),
+        tag_bytes: Some(u32::MAX),
+        text_bytes: Some(u32::MAX),
+        stream_bytes: None,
+    };
+    let mut parser = answers::Parser::new(mode, limits);
+    for chunk in stream.chunks(CHUNK_BYTES) {
+        drop(parser.push(chunk));
+    }
+    drop(parser.finish());
+}
+
+/// Words to cut deltas from: plain ones, others than ASCII, a line end.
+const WORDS: &str =
+    "the arch spans 1,410 m – a record held for years. Über die Brücke führt \\n keine Straße. ";
+
+/// A stream in the recorded shape with deltas of this many characters.
+fn stream(shortest: usize, longest: usize) -> Vec<u8> {
+    let words: Vec<char> = WORDS.chars().collect();
+    let mut stream = String::with_capacity(STREAM_BYTES + 2048);
+    let (mut at, mut seed) = (0_usize, 1_u64);
+    while stream.len() < STREAM_BYTES {
+        // A small generator of its own, so that every run reads the same bytes.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let span = (longest - shortest + 1) as u64;
+        let length = shortest + usize::try_from((seed >> 33) % span).unwrap();
+        let mut content: String = words
+            .iter()
+            .cycle()
+            .skip(at % words.len())
+            .take(length)
+            .collect();
+        // Not in the middle of an escape.
+        if content.ends_with('\\') {
+            content.push('n');
+        }
+        if content.starts_with('n') && at % words.len() != 0 {
+            content.insert(0, '\\');
+        }
+        at += length;
+        chunk(&mut stream, &content);
+    }
+    stream.push_str("data: [DONE]\n");
+    stream.into_bytes()
+}
+
+/// A whole stream of one delta. The content is JSON already.
+fn delta(content: &str) -> Vec<u8> {
+    let mut stream = String::with_capacity(content.len() + 512);
+    chunk(&mut stream, content);
+    stream.into_bytes()
+}
+
+fn chunk(stream: &mut String, content: &str) {
+    stream.push_str(r#"data: {"model":"brave-pro","system_fingerprint":"","choices":[{"delta":{"role":"assistant","content":""#);
+    stream.push_str(content);
+    stream.push_str(r#""},"finish_reason":null}],"created":1760000000,"id":"0b5e4f0c-7e5c-4d6b-8a7e-2f1f5c9d3e61","object":"chat.completion.chunk","usage":null}"#);
+    stream.push_str("\n\n");
+}
