@@ -16,3 +16,4 @@ pub mod settings;
 pub mod simulator;
 pub mod transport;
 pub mod upstream;
+pub mod wasi;

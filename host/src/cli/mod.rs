@@ -12,10 +12,12 @@ mod options;
 mod output;
 mod replay;
 mod research;
+mod run;
 mod runtime;
 mod simulate;
 mod spend;
 mod stdio;
+mod web;
 mod worker;
 
 use clap::{Parser, Subcommand};
@@ -54,10 +56,14 @@ pub enum Command {
     Research(research::Research),
     /// What was spent, and what is left of the budget.
     Spend(spend::Spend),
+    /// Runs a WASI 0.2 command component in the same sandbox.
+    Run(run::Run),
     /// The upstream simulator, on loopback.
     Simulate(simulate::Simulate),
     /// MCP over standard input and output; what runs without a command.
     Stdio(stdio::Stdio),
+    /// The browser demo, served from the binary on loopback.
+    Web(web::Web),
     /// Carries out a job that was handed over.
     #[command(hide = true)]
     Worker(worker::Worker),
@@ -87,8 +93,10 @@ pub fn main() -> anyhow::Result<Exit> {
         Some(Command::Spend(spend)) => runtime::block_on(spend.run(&settings))?,
         Some(Command::Worker(worker)) => runtime::block_on(worker.run(&settings))?,
         Some(Command::Research(research)) => runtime::block_on(research.run(&settings))?,
+        Some(Command::Run(run)) => runtime::block_on(run.run(&settings))?,
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
+        Some(Command::Web(web)) => runtime::block_on(web.run())?,
         None => runtime::block_on(stdio::Stdio::default().run(&settings))?,
     }
 }

@@ -99,7 +99,7 @@ impl ApiKey {
     }
 
     /// The header's value, marked so that no log prints it.
-    pub(super) fn header(&self) -> Option<HeaderValue> {
+    pub(crate) fn header(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(self.0.expose_secret()).ok()?;
         value.set_sensitive(true);
         Some(value)

@@ -1,0 +1,106 @@
+//! `glovebox run`: a WASI 0.2 command component in the sandbox.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::exit::Exit;
+use crate::settings::{COMMAND_PACE, Settings};
+use crate::simulator::{self, Simulator};
+use crate::upstream::{ApiKey, KeyError, Origin, SlidingWindow};
+use crate::wasi::{self, Ended, RunLimits};
+
+/// Runs a WASI 0.2 command component: wasi:http to the configured origin alone, no files, no other network.
+///
+/// The component finds GLOVEBOX_UPSTREAM and a placeholder for the key in its environment, and nothing else; the
+/// key itself is put in on the way out and never enters the sandbox.
+#[derive(Args, Debug)]
+pub struct Run {
+    /// How many requests it may make; each can cost
+    #[arg(long, default_value_t = RunLimits::default().requests, value_name = "NUMBER")]
+    max_requests: u32,
+    /// How long it may take, waiting included
+    #[arg(long, default_value_t = RunLimits::default().total.as_secs(), value_name = "SECONDS")]
+    max_seconds: u64,
+    /// The component, built for wasm32-wasip2
+    component: PathBuf,
+    /// What is passed on to it
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENTS"
+    )]
+    arguments: Vec<String>,
+}
+
+impl Run {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When the simulator cannot be started.
+    pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
+        let simulator = if settings.simulate.value {
+            let pace = settings.pace.value.unwrap_or(COMMAND_PACE);
+            Some(
+                Simulator::start(simulator::Options {
+                    pace,
+                    ..Default::default()
+                })
+                .await?,
+            )
+        } else {
+            None
+        };
+        let (origin, key) = match &simulator {
+            Some(simulator) => (Origin::parse(&simulator.url())?, Some(ApiKey::simulated())),
+            None => (settings.upstream.value.clone(), key(settings.key())),
+        };
+        let run = wasi::Run {
+            component: self.component,
+            arguments: self.arguments,
+            origin,
+            key,
+            limits: RunLimits {
+                requests: self.max_requests,
+                total: Duration::from_secs(self.max_seconds),
+                ..RunLimits::default()
+            },
+            limiter: Arc::new(SlidingWindow::default()),
+            tell,
+        };
+        let ended = tokio::select! {
+            ended = wasi::run(run) => ended,
+            interrupted = tokio::signal::ctrl_c() => {
+                interrupted?;
+                tell("interrupted: the component and its connections are gone; what it wrote before is kept");
+                return Ok(Exit::Interrupted);
+            }
+        };
+        Ok(match ended {
+            Ok(Ended::Well) => Exit::Done,
+            Ok(Ended::Badly) => Exit::Failed,
+            Err(error) => {
+                tell(&error.to_string());
+                Exit::Failed
+            }
+        })
+    }
+}
+
+/// The key, if there is one. A component may need none; one that does says so itself.
+fn key(found: Result<ApiKey, KeyError>) -> Option<ApiKey> {
+    match found {
+        Ok(key) => Some(key),
+        Err(KeyError::Missing) => None,
+        Err(error) => {
+            tell(&error.to_string());
+            None
+        }
+    }
+}
+
+fn tell(text: &str) {
+    eprintln!("glovebox run: {text}");
+}
