@@ -106,12 +106,7 @@ fn cancelling_a_wait_ends_the_wait_alone() {
     let id = server.request("tools/call", waiting);
     let at = Instant::now();
     server.close();
-    let last: Value = server
-        .rest()
-        .iter()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .last()
-        .unwrap();
+    let last: Value = serde_json::from_str(server.rest().last().unwrap()).unwrap();
     assert_eq!(last["id"], id);
     assert_eq!(
         last["result"]["structuredContent"]["state"], "running",
@@ -494,4 +489,45 @@ fn subscriptions_tell_of_changes_in_the_newer_era() {
     server.rest();
     assert_eq!(server.wait(), Some(0));
     assert!(at.elapsed() < Duration::from_secs(3), "{:?}", at.elapsed());
+}
+
+#[test]
+fn a_long_research_hands_back_its_id_before_clients_give_up() {
+    let simulator = Simulator::start("1");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let from = Instant::now();
+    let call = json!({"name": "research", "arguments": {"query": "sim:stall q"}, "_meta": {"progressToken": 1}});
+    let id = server.request("tools/call", call);
+    let mut last = Instant::now();
+    let handed = loop {
+        let message = server.message();
+        if message["id"] == id {
+            break message["result"].clone();
+        }
+        if message["method"] == "notifications/progress" {
+            assert!(
+                last.elapsed() < Duration::from_secs(15),
+                "silent for {:?}",
+                last.elapsed()
+            );
+            last = Instant::now();
+        }
+    };
+    assert!(
+        (49..55).contains(&from.elapsed().as_secs()),
+        "{:?}",
+        from.elapsed()
+    );
+    let content = &handed["structuredContent"];
+    assert_eq!(content["state"], "running", "{handed}");
+    let research = content["research_id"].as_str().unwrap();
+    assert!(text(&handed).contains(research) && text(&handed).contains("research_result"));
+    let stopped = server.call("research_cancel", json!({"research_id": research}));
+    assert_eq!(
+        stopped["structuredContent"]["state"], "cancelled",
+        "{stopped}"
+    );
+    server.leave();
 }

@@ -1,5 +1,6 @@
 //! `glovebox stdio`: MCP over standard input and output, for a client that starts its servers itself.
 
+use std::io::IsTerminal as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,6 +63,12 @@ impl Stdio {
     /// # Errors
     /// When the system gives no threads, or the simulator cannot listen.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
+        if std::io::stdin().is_terminal() {
+            eprintln!(
+                "glovebox: this is an MCP server for a client to start (glovebox connect shows how); \
+                 for a shell there are glovebox ask and glovebox research"
+            );
+        }
         let transport = stdio::Stdio::new()?;
         let leaving = transport.ended();
         let opened = desk::open(settings).await?;

@@ -2,12 +2,12 @@
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
-    GetPromptResponse, GetTaskParams, GetTaskResult, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, TASKS_EXTENSION_ID, Tool as Listed,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse,
+    GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, TASKS_EXTENSION_ID, Tool as Listed, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::args::Args;
 use super::call::ToolCall;
+use super::methods::unserved;
 use super::notices::Notices;
 use super::reply::{Reply, Told, wrong_arguments};
 use super::table::{TOOLS, Tool};
 use super::{Service, completion, prompts, resources, tasks};
-use crate::transport::stdio::unserved;
 
 /// What a model should know before it calls anything.
 const INSTRUCTIONS: &str = "Cited answers and deep research from the live web. `answers` takes seconds and about $0.05. \
@@ -234,8 +234,6 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         // The library passes on what it knows by name but cannot read, as if it were unknown.
-        let error = unserved(&request.method, request.params);
-        debug_assert!(error.code != ErrorCode::PARSE_ERROR);
-        Err(error)
+        Err(unserved(&request.method, request.params))
     }
 }

@@ -25,7 +25,6 @@ use tokio_util::sync::CancellationToken;
 use flights::Flights;
 use lines::{LINE_LIMIT, Line, Lines};
 use outbox::{Gone, Outbox};
-pub use verdict::unserved;
 use verdict::{Verdict, judge, refusal};
 
 /// Messages that may lie between the reading thread and the handler's loop. Small: what matters is that

@@ -4,14 +4,11 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{
-    CallToolRequestParams, CancelTaskParams, ClientJsonRpcMessage, ClientRequest,
-    CompleteRequestParams, DiscoverRequestParams, ErrorCode, GetPromptRequestParams, GetTaskParams,
-    InitializeRequestParams, JsonRpcError, JsonRpcMessage, PaginatedRequestParams,
-    ReadResourceRequestParams, RequestId, SubscribeRequestParams, SubscriptionsListenRequestParams,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcError, JsonRpcMessage, RequestId,
 };
-use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::mcp::unserved;
 
 /// What a line is.
 #[derive(Debug)]
@@ -122,56 +119,6 @@ fn judge_request(id: RequestId, method: &str, object: serde_json::Map<String, Va
             Verdict::Refuse(Box::new(JsonRpcError::new(Some(id), error)))
         }
     }
-}
-
-/// Why a request that fits no known one cannot be served: its parameters, or its method.
-#[must_use]
-pub fn unserved(method: &str, params: Option<Value>) -> ErrorData {
-    match misfit(
-        method,
-        params.unwrap_or_else(|| Value::Object(serde_json::Map::new())),
-    ) {
-        Some(Some(reason)) => {
-            let message = format!("the parameters of {method} do not fit: {reason}");
-            ErrorData::new(ErrorCode::INVALID_PARAMS, message, None)
-        }
-        Some(None) => {
-            let message = format!("the parameters of {method} do not fit");
-            ErrorData::new(ErrorCode::INVALID_PARAMS, message, None)
-        }
-        None => {
-            let message = format!("there is no method {method}");
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
-        }
-    }
-}
-
-/// `None` for an unknown method; else what is wrong with its parameters, as far as a second look can tell.
-fn misfit(method: &str, params: Value) -> Option<Option<String>> {
-    fn against<T: DeserializeOwned>(params: Value) -> Option<String> {
-        serde_json::from_value::<T>(params)
-            .err()
-            .map(|error| error.to_string())
-    }
-    let check: fn(Value) -> Option<String> = match method {
-        "initialize" => against::<InitializeRequestParams>,
-        "server/discover" => against::<DiscoverRequestParams>,
-        "tools/call" => against::<CallToolRequestParams>,
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            against::<PaginatedRequestParams>
-        }
-        "prompts/get" => against::<GetPromptRequestParams>,
-        "resources/read" => against::<ReadResourceRequestParams>,
-        "resources/subscribe" => against::<SubscribeRequestParams>,
-        "resources/unsubscribe" => against::<UnsubscribeRequestParams>,
-        "subscriptions/listen" => against::<SubscriptionsListenRequestParams>,
-        "completion/complete" => against::<CompleteRequestParams>,
-        "tasks/get" => against::<GetTaskParams>,
-        "tasks/update" => against::<UpdateTaskParams>,
-        "tasks/cancel" => against::<CancelTaskParams>,
-        _ => return None,
-    };
-    Some(check(params))
 }
 
 #[cfg(test)]

@@ -1,0 +1,336 @@
+//! `glovebox connect`: what it prints for each client, and that merging leaves a user's file as it was.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+const KEY: &str = "BSA-secret-of-the-user";
+
+fn connect(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_glovebox"))
+        .env_clear()
+        .env("HOME", folder)
+        .env("BRAVE_ANSWERS_KEY", KEY)
+        .current_dir(folder)
+        .arg("connect")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn write(folder: &Path, client: &str, file: &Path, more: &[&str]) -> Output {
+    let mut arguments = vec![client, "--write", "--path", file.to_str().unwrap()];
+    arguments.extend(more);
+    connect(folder, &arguments)
+}
+
+fn listing(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// For each client: its usual file, where its servers are, how it writes the command and the key.
+fn shapes() -> Vec<(&'static str, &'static str, &'static str, Value)> {
+    let program = env!("CARGO_BIN_EXE_glovebox");
+    let key = |reference: &str| json!({"BRAVE_ANSWERS_KEY": reference});
+    vec![
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            "/mcp",
+            json!({"type": "local", "command": [program, "stdio"], "enabled": true, "environment": key("{env:BRAVE_ANSWERS_KEY}")}),
+        ),
+        (
+            "claude-code",
+            ".mcp.json",
+            "/mcpServers",
+            json!({"type": "stdio", "command": program, "args": ["stdio"], "env": key("${BRAVE_ANSWERS_KEY}")}),
+        ),
+        (
+            "claude-desktop",
+            if cfg!(target_os = "macos") {
+                "Library/Application Support/Claude/claude_desktop_config.json"
+            } else {
+                ".config/Claude/claude_desktop_config.json"
+            },
+            "/mcpServers",
+            json!({"command": program, "args": ["stdio"]}),
+        ),
+        (
+            "cursor",
+            ".cursor/mcp.json",
+            "/mcpServers",
+            json!({"type": "stdio", "command": program, "args": ["stdio"], "env": key("${env:BRAVE_ANSWERS_KEY}")}),
+        ),
+        (
+            "vscode",
+            if cfg!(target_os = "macos") {
+                "Library/Application Support/Code/User/mcp.json"
+            } else {
+                ".config/Code/User/mcp.json"
+            },
+            "/servers",
+            json!({"type": "stdio", "command": program, "args": ["stdio"], "env": key("${env:BRAVE_ANSWERS_KEY}")}),
+        ),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            "/mcpServers",
+            json!({"command": program, "args": ["stdio"], "env": key("${BRAVE_ANSWERS_KEY}")}),
+        ),
+        (
+            "zed",
+            ".config/zed/settings.json",
+            "/context_servers",
+            json!({"source": "custom", "command": program, "args": ["stdio"]}),
+        ),
+    ]
+}
+
+#[test]
+fn every_client_gets_its_own_shape_in_its_own_file() {
+    for (client, file, servers, entry) in shapes() {
+        let home = tempfile::tempdir().unwrap();
+        let printed = connect(home.path(), &[client]);
+        assert!(printed.status.success(), "{client}");
+        let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
+        assert_eq!(
+            printed.pointer(servers).unwrap()["glovebox"],
+            entry,
+            "{client}"
+        );
+        assert_eq!(
+            listing(home.path()),
+            Vec::<String>::new(),
+            "{client} only prints"
+        );
+        let written = connect(home.path(), &[client, "--write"]);
+        assert!(written.status.success(), "{client}: {written:?}");
+        let text = fs::read_to_string(home.path().join(file)).unwrap();
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value, printed, "{client}");
+        assert!(!text.contains(KEY), "{client} was given the key");
+    }
+}
+
+#[test]
+fn codex_gets_toml_and_keeps_its_comments() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join(".codex/config.toml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let before = "# my settings\nmodel = \"x\" # the best\n\n[mcp_servers.other]\ncommand = \"other\"\n\n[profiles.fast]\nmodel = \"y\"\n";
+    fs::write(&file, before).unwrap();
+    assert!(connect(home.path(), &["codex", "--write"]).status.success());
+    let after = fs::read_to_string(&file).unwrap();
+    for line in before.lines() {
+        assert!(after.contains(line), "{line} is gone from {after}");
+    }
+    assert!(after.contains("[mcp_servers.glovebox]"), "{after}");
+    assert!(
+        after.contains("env_vars = [\"BRAVE_ANSWERS_KEY\"]"),
+        "{after}"
+    );
+    assert!(!after.contains(KEY));
+    assert_eq!(
+        fs::read_to_string(file.with_extension("toml.bak")).unwrap(),
+        before
+    );
+    // A user's own limit stays; what starts the server is brought up to date.
+    let changed = after
+        .replace("tool_timeout_sec = 120", "tool_timeout_sec = 7")
+        .replace("\"stdio\"", "\"old\"");
+    fs::write(&file, changed).unwrap();
+    assert!(connect(home.path(), &["codex", "--write"]).status.success());
+    let last = fs::read_to_string(&file).unwrap();
+    assert!(
+        last.contains("tool_timeout_sec = 7") && last.contains("args = [\"stdio\"]"),
+        "{last}"
+    );
+}
+
+const SETTINGS: &str = r#"// My settings
+{
+    "theme": "dark", // always
+    /* servers that I use */
+    "mcpServers": {
+        "other": { "command": "other", "args": [] }, // keep
+    },
+    "last": [1,   2]
+}
+"#;
+
+#[test]
+fn the_rest_of_a_file_stays_to_the_letter_and_a_second_time_changes_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("mcp.json");
+    fs::write(&file, SETTINGS).unwrap();
+    assert!(write(home.path(), "cursor", &file, &[]).status.success());
+    let after = fs::read_to_string(&file).unwrap();
+    for line in SETTINGS.lines() {
+        assert!(after.contains(line), "{line:?} is gone from {after}");
+    }
+    assert!(after.contains("\"glovebox\""));
+    assert_eq!(listing(home.path()), ["mcp.json", "mcp.json.bak"]);
+    assert_eq!(
+        fs::read_to_string(home.path().join("mcp.json.bak")).unwrap(),
+        SETTINGS
+    );
+    let again = write(home.path(), "cursor", &file, &["--json"]);
+    let report: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(report["changed"], false);
+    assert_eq!(fs::read_to_string(&file).unwrap(), after);
+    assert_eq!(listing(home.path()), ["mcp.json", "mcp.json.bak"]);
+    // An earlier backup is not written over.
+    fs::write(&file, SETTINGS.replace("dark", "light")).unwrap();
+    assert!(write(home.path(), "cursor", &file, &[]).status.success());
+    assert_eq!(
+        listing(home.path()),
+        ["mcp.json", "mcp.json.bak", "mcp.json.bak.1"]
+    );
+}
+
+#[test]
+fn an_entry_that_is_there_is_brought_up_to_date_and_keeps_what_its_user_added() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("mcp.json");
+    let mine = r#"{"mcpServers": {"glovebox": {"command": "/old/path", "env": {"BRAVE_ANSWERS_KEY": "mine", "X": "1"}, "disabled": true}}}"#;
+    fs::write(&file, mine).unwrap();
+    assert!(
+        write(home.path(), "claude-code", &file, &[])
+            .status
+            .success()
+    );
+    let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let entry = &after["mcpServers"]["glovebox"];
+    assert_eq!(entry["command"], env!("CARGO_BIN_EXE_glovebox"));
+    assert_eq!(entry["env"], json!({"BRAVE_ANSWERS_KEY": "mine", "X": "1"}));
+    assert_eq!(entry["disabled"], true);
+}
+
+#[test]
+fn opencode_s_newer_nesting_is_followed() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("opencode.json");
+    fs::write(
+        &file,
+        r#"{"mcp": {"servers": {"other": {"type": "local", "command": ["x"]}}}}"#,
+    )
+    .unwrap();
+    assert!(write(home.path(), "opencode", &file, &[]).status.success());
+    let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(
+        after["mcp"]["servers"]["glovebox"]["type"], "local",
+        "{after}"
+    );
+    assert!(after["mcp"].get("glovebox").is_none());
+}
+
+#[test]
+fn a_file_that_is_broken_is_refused_and_left() {
+    let home = tempfile::tempdir().unwrap();
+    for (client, name, broken) in [
+        ("cursor", "a.json", "{\"mcpServers\": {"),
+        ("cursor", "b.json", "{\"mcpServers\": 5}"),
+        ("cursor", "c.json", "[]"),
+        ("cursor", "d.json", "{\"a\": 1 \"b\": 2}"),
+        (
+            "zed",
+            "e.json",
+            "{\"context_servers\": {\"glovebox\": \"text\"}}",
+        ),
+        ("codex", "f.toml", "[mcp_servers\n"),
+        ("codex", "g.toml", "mcp_servers = 3\n"),
+    ] {
+        let folder = home.path().join(name.replace('.', "-"));
+        fs::create_dir(&folder).unwrap();
+        let file = folder.join(name);
+        fs::write(&file, broken).unwrap();
+        let refused = write(home.path(), client, &file, &[]);
+        assert!(!refused.status.success(), "{broken}");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(
+            said.contains("left as it is") && said.contains(name),
+            "{broken}: {said}"
+        );
+        assert_eq!(fs::read_to_string(&file).unwrap(), broken);
+        assert_eq!(listing(&folder), [name]);
+    }
+}
+
+#[test]
+fn the_key_is_written_only_where_it_is_asked_for_and_no_reference_serves() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("c.json");
+    assert!(
+        write(
+            home.path(),
+            "claude-desktop",
+            &file,
+            &["--key-env", "BRAVE_ANSWERS_KEY"]
+        )
+        .status
+        .success()
+    );
+    assert!(fs::read_to_string(&file).unwrap().contains(KEY));
+    let file = home.path().join("d.json");
+    assert!(
+        write(home.path(), "cursor", &file, &["--key-env", "MY_KEY"])
+            .status
+            .success()
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("${env:MY_KEY}") && !text.contains(KEY),
+        "{text}"
+    );
+    let file = home.path().join("e.json");
+    assert!(
+        write(home.path(), "cursor", &file, &["--simulate"])
+            .status
+            .success()
+    );
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("--simulate") && !text.contains("BRAVE"),
+        "{text}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_links_survive_and_a_new_file_is_private() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let home = tempfile::tempdir().unwrap();
+    let real = home.path().join("dotfiles.json");
+    fs::write(&real, "{}").unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = home.path().join("link.json");
+    symlink(&real, &link).unwrap();
+    assert!(write(home.path(), "cursor", &link, &[]).status.success());
+    assert!(
+        fs::symlink_metadata(&link)
+            .unwrap()
+            .file_type()
+            .is_symlink()
+    );
+    assert_eq!(mode(&real), 0o640);
+    assert!(fs::read_to_string(&real).unwrap().contains("glovebox"));
+    let fresh = home.path().join("new/folder/mcp.json");
+    assert!(write(home.path(), "cursor", &fresh, &[]).status.success());
+    assert_eq!(mode(&fresh), 0o600);
+}
