@@ -243,6 +243,8 @@ pub fn program(state: &Path) -> Command {
     command
         .env_clear()
         .env("HOME", state)
+        // Compiled code is no state: the tests share it.
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("GLOVEBOX_STATE_DIR", state.join("state"));
     command
