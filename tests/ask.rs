@@ -13,11 +13,10 @@ mod support;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{KEY, Ran, Served, Simulated, World, finish, stream};
+use support::{KEY, Ran, Served, Simulated, World, each, finish, stream};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();
@@ -339,20 +338,6 @@ fn exit_of(outcome: &Value) -> i32 {
     } else {
         6
     }
-}
-
-/// Runs the cases on a few threads; a failure names its case.
-fn each<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    check(case);
-                }
-            });
-        }
-    });
 }
 
 /// Each wrong input: one sentence that says what to do, and its exit status. Nothing is sent.

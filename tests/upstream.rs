@@ -15,7 +15,12 @@ use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use glovebox::engine::answers::{Failure, FailureKind};
+use glovebox::engine::answers::{Failure, FailureKind, Mode, Question};
+use glovebox::engine::{Engine, EngineConfig};
+use glovebox::exit::Exit;
+use glovebox::jobs::clock::WallClock;
+use glovebox::jobs::{Call, Desk, DeskConfig, Micros, WorkerCommand};
+use glovebox::policy::limiter::DEFAULT_RATE;
 use glovebox::simulator::{Options, Record, Simulator};
 use glovebox::upstream::{
     ApiKey, CallKind, CallLimits, Client, Header, Limiter as _, Origin, Reply, Request,
@@ -23,6 +28,7 @@ use glovebox::upstream::{
 };
 use support::{GENEROUS, KEY, Ran, Served, World, http, read_request, stream};
 use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
 
 fn client(url: &str) -> Client {
     Client::new(UpstreamConfig {
@@ -135,7 +141,87 @@ async fn fifty_at_once_keep_to_the_rate_and_all_succeed() {
     while let Some(bytes) = calls.join_next().await {
         assert!(bytes.unwrap() > 1000);
     }
-    let mut times: Vec<u64> = simulator.log().iter().map(|record| record.at_ms).collect();
+    assert_rate(&simulator.log());
+}
+
+/// The same through the desk, as every command and tool calls: one limiter in the store.
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_asked_at_one_desk_keep_to_the_rate_and_all_succeed() {
+    let simulator = simulator().await;
+    let folder = tempfile::tempdir().unwrap();
+    let url = simulator.url();
+    let engine = Engine::start(EngineConfig::default());
+    engine.ready().await.unwrap();
+    let desk = Desk::new(DeskConfig {
+        state_dir: folder.path().to_owned(),
+        keep: Duration::from_secs(3600),
+        budget: None,
+        rate: DEFAULT_RATE,
+        engine,
+        client: Box::new(move || Ok(client(&url))),
+        clock: Arc::new(WallClock),
+        worker: WorkerCommand::this_program(|_| false, Vec::new()),
+    });
+    let mut calls = tokio::task::JoinSet::new();
+    for number in 0..50 {
+        let desk = desk.clone();
+        calls.spawn(async move {
+            let submitted = desk.submit(call(number)).await.unwrap();
+            let (updates, _) = tokio::sync::mpsc::unbounded_channel();
+            desk.run(&submitted.job.id, CancellationToken::new(), updates)
+                .await
+                .unwrap()
+        });
+    }
+    while let Some(ended) = calls.join_next().await {
+        let ended = ended.unwrap();
+        assert_eq!(ended.exit, Exit::Done, "{:?}", ended.job);
+    }
+    assert_rate(&simulator.log());
+}
+
+fn call(number: u32) -> Call {
+    Call {
+        tool: "ask".to_owned(),
+        mode: Mode::Answer,
+        question: question(&format!("number {number}")),
+        estimate: Micros(60_000),
+        deadline: Duration::from_secs(120),
+        idle: None,
+        max_usd: None,
+        capture: true,
+        simulate: None,
+    }
+}
+
+fn question(query: &str) -> Question {
+    Question {
+        query: query.to_owned(),
+        model: Some("brave".to_owned()),
+        stream: Some(true),
+        country: None,
+        language: None,
+        safesearch: None,
+        max_completion_tokens: None,
+        metadata: None,
+        seed: None,
+        enable_citations: Some(true),
+        enable_entities: None,
+        enable_research: None,
+        research_allow_thinking: None,
+        research_maximum_number_of_tokens_per_query: None,
+        research_maximum_number_of_queries: None,
+        research_maximum_number_of_iterations: None,
+        research_maximum_number_of_seconds: None,
+        research_maximum_number_of_results_per_query: None,
+        search_context_size: None,
+        user_location: None,
+    }
+}
+
+/// Never three within a second, and all of them.
+fn assert_rate(log: &[Record]) {
+    let mut times: Vec<u64> = log.iter().map(|record| record.at_ms).collect();
     times.sort_unstable();
     assert_eq!(times.len(), 50);
     for three in times.windows(3) {
@@ -337,6 +423,10 @@ struct Secure {
 impl Secure {
     fn start(name: &str) -> Self {
         let mut authority = rcgen::CertificateParams::new(Vec::new()).unwrap();
+        let own_name = format!("Authority of {name}");
+        authority
+            .distinguished_name
+            .push(rcgen::DnType::CommonName, own_name);
         authority.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let authority_key = rcgen::KeyPair::generate().unwrap();
         let authority = rcgen::CertifiedIssuer::self_signed(authority, authority_key).unwrap();
@@ -412,7 +502,11 @@ fn a_certificate_must_verify_and_the_authority_can_be_named() {
         "{ran:?}"
     );
     // Plain HTTP where TLS is expected.
-    let plain = Served::start(stream_of_one());
+    let plain = Served::with(|mut stream| {
+        let mut hello = [0; 16];
+        let _ = stream.read_exact(&mut hello);
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
+    });
     let ran = ask(
         &world,
         &format!("https://localhost:{}", plain.port),
@@ -505,4 +599,52 @@ fn a_proxy_is_used_and_its_refusal_explained() {
         1,
         "the proxy was asked in spite of NO_PROXY"
     );
+}
+
+#[test]
+fn doctor_tells_what_is_in_place_and_what_is_not() {
+    let world = World::new();
+    let served = Served::start(http(""));
+    let doctor = |key: Option<&str>, upstream: &str| {
+        let mut command = world.command(&["doctor", "--json"]);
+        command
+            .env("GLOVEBOX_UPSTREAM", upstream)
+            .envs(key.map(|key| ("BRAVE_API_KEY", key)));
+        let ran = Ran::of(command.output().unwrap());
+        let report = ran.json();
+        let verdict = |name: &str| {
+            let checks = report["checks"].as_array().unwrap();
+            checks.iter().find(|check| check["check"] == name).unwrap()["verdict"]
+                .as_str()
+                .unwrap()
+                .to_owned()
+        };
+        (
+            ran.code,
+            verdict("key"),
+            verdict("upstream"),
+            verdict("component"),
+            report,
+        )
+    };
+    let (code, key, upstream, component, report) = doctor(Some(KEY), &served.url);
+    assert_eq!(
+        (code, key.as_str(), upstream.as_str(), component.as_str()),
+        (Some(0), "ok", "ok", "ok"),
+        "{report}"
+    );
+    let setting = report["settings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|setting| setting["name"] == "upstream")
+        .unwrap();
+    assert_eq!(
+        (setting["value"].as_str(), setting["from"].as_str()),
+        (Some(&*served.url), Some("GLOVEBOX_UPSTREAM"))
+    );
+    let (code, key, ..) = doctor(None, &served.url);
+    assert_eq!((code, key.as_str()), (Some(1), "problem"));
+    let (code, _, upstream, ..) = doctor(Some(KEY), "http://127.0.0.1:1");
+    assert_eq!((code, upstream.as_str()), (Some(1), "problem"));
 }

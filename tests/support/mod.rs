@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -223,7 +225,7 @@ pub fn http(body: &str) -> Vec<u8> {
 pub struct Served {
     pub url: String,
     pub port: u16,
-    pub connections: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+    pub connections: Arc<AtomicUsize>,
 }
 
 impl Served {
@@ -238,13 +240,13 @@ impl Served {
     pub fn with(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let connections = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let seen = std::sync::Arc::clone(&connections);
-        let serve = std::sync::Arc::new(serve);
+        let connections = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&connections);
+        let serve = Arc::new(serve);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-                let serve = std::sync::Arc::clone(&serve);
+                seen.fetch_add(1, Ordering::SeqCst);
+                let serve = Arc::clone(&serve);
                 std::thread::spawn(move || serve(stream));
             }
         });
@@ -256,7 +258,7 @@ impl Served {
     }
 
     pub fn connections(&self) -> usize {
-        self.connections.load(std::sync::atomic::Ordering::SeqCst)
+        self.connections.load(Ordering::SeqCst)
     }
 }
 
@@ -279,4 +281,18 @@ pub fn read_request(stream: &mut impl std::io::Read) -> String {
     let mut body = vec![0; length];
     let _ = stream.read_exact(&mut body);
     head
+}
+
+/// Runs the cases on a few threads; a failure names its case.
+pub fn each<T: Sync>(cases: &[T], check: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    check(case);
+                }
+            });
+        }
+    });
 }

@@ -9,11 +9,11 @@ use crate::jobs::clock::{Clock, Millis};
 use crate::jobs::{JobStore, Rate, Slot};
 use crate::upstream::NoSlot;
 
-/// Two requests in a sliding second are allowed. The tenth of a second more covers that two requests do not
-/// travel equally long: one may wait for a connection, the other find one open.
+/// Two requests in a sliding second are allowed. The quarter of a second more covers that two requests do not
+/// travel equally long: one may wait for a connection and its handshake, the other find one open.
 pub const DEFAULT_RATE: Rate = Rate {
     count: 2,
-    window_ms: 1100,
+    window_ms: 1250,
 };
 
 /// Gives slots in the order of asking.
