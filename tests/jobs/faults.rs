@@ -107,6 +107,42 @@ fn a_newer_schema_is_refused() {
     assert!(std::fs::read(&path).unwrap() == before);
 }
 
+#[test]
+fn the_database_of_another_program_is_left_alone() {
+    let machine = Machine::new("https://upstream.invalid");
+    machine.run(&["jobs"]);
+    let path = machine.state().join("jobs.db");
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(machine.state().join(format!("jobs.db{suffix}")));
+    }
+    let database = Connection::open(&path).unwrap();
+    database.execute_batch("CREATE TABLE theirs (a)").unwrap();
+    drop(database);
+    let before = std::fs::read(&path).unwrap();
+    let output = machine.run(&["jobs"]);
+    assert_eq!(output.status.code(), Some(1), "{}", words(&output));
+    assert!(
+        stderr(&output).contains("another program"),
+        "{}",
+        words(&output)
+    );
+    assert!(std::fs::read(&path).unwrap() == before);
+}
+
+#[test]
+fn a_wait_of_any_length_is_no_panic() {
+    let machine = Machine::new("https://upstream.invalid");
+    let asked = machine.run(&["ask", "--simulate", "--pace", "0", "for ever"]);
+    assert_eq!(asked.status.code(), Some(0), "{}", words(&asked));
+    let jobs = machine.json(&["jobs", "--all", "--json"]);
+    let id = jobs[0]["research_id"].as_str().unwrap();
+    for wait in ["1e18", "-1", "nan"] {
+        let wait = format!("--wait={wait}");
+        let output = machine.run(&["jobs", "result", id, &wait]);
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    }
+}
+
 /// An upstream that gives one answer of so many letters, and so many bytes that say nothing, to everybody.
 fn long_winded(letters: usize, silence: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

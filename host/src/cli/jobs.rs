@@ -7,10 +7,11 @@ use chrono::Utc;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::{desk, output};
+use super::display::{harmless, harmless_json};
+use super::{desk, ending, output};
 use crate::exit::Exit;
 use crate::jobs::clock::Millis;
-use crate::jobs::{Desk, Filter, Job, JobsError, Micros, State};
+use crate::jobs::{Desk, Filter, Job, JobsError, Micros, Rendered, State};
 use crate::settings::Settings;
 
 /// Jobs shown where `--limit` says nothing: a screenful.
@@ -291,7 +292,7 @@ fn sheet(job: &Job) -> Vec<String> {
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     facts
         .into_iter()
-        .map(|(name, fact)| format!("{name:<width$}  {fact}"))
+        .map(|(name, fact)| format!("{name:<width$}  {}", harmless(&fact)))
         .collect()
 }
 
@@ -321,27 +322,23 @@ impl Fetch {
             );
             return Ok(Exit::Running);
         }
-        match outcome {
-            Some(outcome) if self.json => output::line(&outcome.json)?,
-            Some(outcome) if self.markdown => output::line(&outcome.markdown)?,
-            Some(outcome) => output::line(&outcome.plain)?,
-            None if self.json => output::line(&format!("{:#}", job.to_json()))?,
-            None => {}
-        }
-        if !self.json || std::io::stderr().is_terminal() {
-            remark(&job);
-        }
+        self.give(&job, outcome.as_ref())?;
+        ending::explain(&job, outcome.as_ref(), &[]);
         Ok(job.exit())
     }
-}
 
-/// What to know beside a result.
-fn remark(job: &Job) {
-    if let Some(error) = &job.error {
-        eprintln!("glovebox: {}: {}", job.state, error.message);
-    }
-    if let Some(note) = &job.note {
-        eprintln!("glovebox: {note}");
+    fn give(&self, job: &Job, outcome: Option<&Rendered>) -> std::io::Result<()> {
+        match outcome {
+            Some(outcome) if self.json && std::io::stdout().is_terminal() => {
+                output::line(&harmless_json(&outcome.json))
+            }
+            Some(outcome) if self.json => output::line(&outcome.json),
+            Some(outcome) if self.markdown => output::line(&harmless(&outcome.markdown)),
+            Some(outcome) => output::line(&harmless(&outcome.plain)),
+            // Nothing was sent, so there is no outcome; what there is to know is the job.
+            None if self.json => output::line(&format!("{:#}", job.to_json())),
+            None => Ok(()),
+        }
     }
 }
 

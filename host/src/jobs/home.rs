@@ -1,8 +1,10 @@
 //! The state folder: what lies where, and that only its owner can read it.
 
-use std::fs::{self, File, OpenOptions};
+use std::collections::BTreeSet;
+use std::fs::{self, DirEntry, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::model::JobId;
 
@@ -85,6 +87,28 @@ impl Home {
         self.worker_logs().join(format!("{id}.log"))
     }
 
+    /// The ids that files are named after which nobody has written to for so long.
+    #[must_use]
+    pub fn ids_of_files_older_than(&self, age: Duration) -> BTreeSet<JobId> {
+        [self.captures(), self.locks(), self.worker_logs()]
+            .into_iter()
+            .filter_map(|folder| fs::read_dir(folder).ok())
+            .flatten()
+            .flatten()
+            .filter(|entry| written_longer_ago_than(entry, age))
+            .filter_map(|entry| entry.path().file_stem()?.to_str()?.parse().ok())
+            .collect()
+    }
+
+    /// Removes what a worker said, if it said nothing.
+    pub fn remove_silent_log(&self, id: &JobId) {
+        let log = self.worker_log(id);
+        if fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
+            // It stays until its job is removed otherwise.
+            let _ = fs::remove_file(log);
+        }
+    }
+
     /// Removes every file of a job. What is already gone is no error.
     ///
     /// # Errors
@@ -95,6 +119,11 @@ impl Home {
         }
         Ok(())
     }
+}
+
+fn written_longer_ago_than(entry: &DirEntry, age: Duration) -> bool {
+    let written = entry.metadata().and_then(|metadata| metadata.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|elapsed| elapsed > age))
 }
 
 /// Takes "not found" as done.

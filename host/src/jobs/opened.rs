@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::home::Home;
 use super::model::JobId;
 use super::sqlite::SqliteStore;
-use super::store::JobStore;
+use super::store::{JobStore, Lookup};
 use super::watch::Watcher;
 
 /// Marks of removed jobs are kept so long: whoever asks within it hears "expired", later "unknown".
@@ -56,11 +56,12 @@ impl Opened {
         })
     }
 
-    /// Removes jobs and their files that ended longer ago than they are kept. Gives how many went.
-    pub(super) fn prune(&self, keep: Duration) -> Result<usize, JobsError> {
+    /// Removes jobs and their files that ended longer ago than they are kept, so many batches at most. Gives
+    /// how many went.
+    pub(super) fn prune(&self, keep: Duration, batches: usize) -> Result<usize, JobsError> {
         let now = self.clock.now();
         let mut removed = 0;
-        loop {
+        for _ in 0..batches {
             let ids = self
                 .store
                 .ended_before(now.plus(-ms(keep)), PRUNED_AT_ONCE)?;
@@ -72,6 +73,23 @@ impl Opened {
         self.store
             .forget(now.plus(-ms(MARKS_KEPT)), now.plus(-ms(LEDGER_KEPT)))?;
         Ok(removed)
+    }
+
+    /// Removes files that belong to no job and are older than results are kept: what a database that was
+    /// moved away left behind.
+    pub(super) fn remove_orphans(&self, keep: Duration) -> Result<(), JobsError> {
+        let Some(home) = &self.home else {
+            return Ok(());
+        };
+        for id in home.ids_of_files_older_than(keep) {
+            if !matches!(self.store.lookup(&id)?, Lookup::Found(_)) {
+                home.remove_files(&id).map_err(|source| JobsError::Folder {
+                    path: home.capture(&id),
+                    source,
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes ended jobs, files first: a crash in between leaves a row that is removed next time, never a

@@ -1,31 +1,28 @@
 //! Carries a call out: waits for its slot, sends it, reads the reply into the capture and through the sandbox,
 //! and settles its end.
 
-use std::future::{Future, pending};
-use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::JobsError;
-use super::model::{Job, JobFault, JobId};
+use super::model::{Job, JobId};
 use super::opened::Opened;
 use super::reader::{Batch, Reader};
 use super::result::{Cause, Verdict, empty, frame, judge, render, whole};
+use super::sending::{CallLimiter, classify, fault, sandbox_fault, upstream_fault};
+use super::stop::{Stop, until};
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
-use crate::engine::answers::{Event, EventKind, Failure, FailureKind, Limits, Outcome};
+use crate::engine::answers::{Event, EventKind, Limits, Mode, Outcome};
 use crate::engine::{Engine, SandboxError};
 use crate::exit::Exit;
 use crate::policy::limiter::SharedLimiter;
-use crate::upstream::{
-    self, CallLimits, Classify, Client, Limiter, NoSlot, Reply, SlotFuture, UpstreamError,
-};
+use crate::upstream::{self, Client, Reply, UpstreamError};
 
 /// Progress is stored no more often than this; those who run a job see every frame.
 const PROGRESS_STORED_EVERY: Duration = Duration::from_secs(1);
@@ -75,6 +72,8 @@ pub(super) struct Runner {
     pub(super) opened: Opened,
     pub(super) engine: Engine,
     pub(super) rate: Rate,
+    /// Whether a budget hangs on what is stored.
+    pub(super) budgeted: bool,
     pub(super) cancel: CancellationToken,
     pub(super) stopping: CancellationToken,
     pub(super) updates: UnboundedSender<Update>,
@@ -93,7 +92,8 @@ impl Runner {
         self,
         client: impl FnOnce() -> Result<Client, JobsError>,
     ) -> Result<Ended, JobsError> {
-        let mut stop = Stop::new(&self).await?;
+        let (opened, id) = (self.opened.clone(), self.id.clone());
+        let mut stop = Stop::new(opened, id, self.cancel.clone(), self.stopping.clone()).await?;
         let (work, begun) = self.begin().await?;
         if !begun {
             return Err(JobsError::NotOwner(self.id.clone()));
@@ -139,35 +139,43 @@ impl Runner {
         stop: &mut Stop,
     ) -> Result<Heard, JobsError> {
         let mut reader = Reader::new(self.capture_path().await?);
-        let limits = work.limits();
-        let sent = {
-            let limiter = CallLimiter::new(self);
-            let engine = self.engine.clone();
-            let classify = move |status: u16, headers: &[upstream::Header], body: &[u8]| {
-                classify(&engine, status, headers, body)
-            };
-            let request = work.request();
-            let sending = self.send(client, &request, &limits, &limiter, &classify);
-            until(stop, sending).await
-        };
-        let cause = match sent {
-            Ok(Ok(reply)) => self.read(work, reply, &mut reader, stop).await?,
-            Ok(Err(error)) => upstream_fault(&error),
+        let cause = match self.send(work, client, stop).await {
+            Ok(reply) => self.read(work, reply, &mut reader, stop).await?,
             Err(cause) => cause,
         };
         self.finish(work, reader, cause).await
     }
 
-    async fn send(
-        &self,
-        client: &Client,
-        request: &upstream::Request,
-        limits: &CallLimits,
-        limiter: &CallLimiter,
-        classify: &Classify<'_>,
-    ) -> Result<Reply, UpstreamError> {
+    async fn send(&self, work: &Work, client: &Client, stop: &mut Stop) -> Result<Reply, Cause> {
         self.tell(Update::Phase(Phase::Waiting));
-        client.send(request, limits, limiter, classify).await
+        let (request, limits, limiter) = (work.request(), work.limits(), self.limiter(work));
+        let classify = |status: u16, headers: &[upstream::Header], body: &[u8]| {
+            classify(&self.engine, status, headers, body)
+        };
+        let sending = client.send(&request, &limits, &limiter, &classify);
+        match until(stop, sending).await? {
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(match limiter.failed() {
+                // Whatever was sent before was refused, and so is free.
+                Some(error) => {
+                    let error = JobsError::from(error);
+                    fault(error.kind(), &format!("nothing was sent: {error}"), true)
+                }
+                None => upstream_fault(&error),
+            }),
+        }
+    }
+
+    fn limiter(&self, work: &Work) -> CallLimiter {
+        let (store, clock) = (&self.opened.store, &self.opened.clock);
+        CallLimiter {
+            shared: SharedLimiter::new(Arc::clone(store), Arc::clone(clock), self.rate),
+            opened: self.opened.clone(),
+            id: self.id.clone(),
+            updates: self.updates.clone(),
+            lenient: work.mode() == Mode::Answer && !self.budgeted,
+            failed: Mutex::default(),
+        }
     }
 
     async fn read(
@@ -322,70 +330,6 @@ impl Runner {
     }
 }
 
-/// Why somebody wants the call to stop.
-struct Stop {
-    cancel: CancellationToken,
-    stopping: CancellationToken,
-    changes: watch::Receiver<i64>,
-    opened: Opened,
-    id: JobId,
-}
-
-impl Stop {
-    async fn new(runner: &Runner) -> Result<Self, JobsError> {
-        let id = runner.id.clone();
-        let changes = runner
-            .blocking(move |opened| {
-                let mut changes = opened.watcher.listen(&id)?;
-                // A cancellation from before is looked for at once.
-                changes.mark_changed();
-                Ok(changes)
-            })
-            .await?;
-        Ok(Self {
-            cancel: runner.cancel.clone(),
-            stopping: runner.stopping.clone(),
-            changes,
-            opened: runner.opened.clone(),
-            id: runner.id.clone(),
-        })
-    }
-
-    /// Ends when the call is to stop, and says why.
-    async fn asked(&mut self) -> Cause {
-        tokio::select! {
-            () = self.cancel.cancelled() => Cause::Cancelled,
-            () = self.stopping.cancelled() => Cause::Stopped,
-            () = cancelled_in_store(&mut self.changes, &self.opened, &self.id) => Cause::Cancelled,
-        }
-    }
-}
-
-async fn cancelled_in_store(changes: &mut watch::Receiver<i64>, opened: &Opened, id: &JobId) {
-    loop {
-        if changes.changed().await.is_err() {
-            return pending().await;
-        }
-        let (store, id) = (Arc::clone(&opened.store), id.clone());
-        let looked = tokio::task::spawn_blocking(move || store.lookup(&id)).await;
-        if let Ok(Ok(Lookup::Found(job))) = looked
-            && job.cancel.is_some()
-        {
-            return;
-        }
-    }
-}
-
-/// The future's value, unless the call is to stop first.
-async fn until<T>(stop: &mut Stop, future: impl Future<Output = T>) -> Result<T, Cause> {
-    let future = pin!(future);
-    tokio::select! {
-        biased;
-        value = future => Ok(value),
-        cause = stop.asked() => Err(cause),
-    }
-}
-
 /// What has come already, as far as it can be taken at once, and how the reply ended if it did.
 fn take_ready(
     first: bytes::Bytes,
@@ -436,87 +380,6 @@ impl Progress {
         self.stored = Some(Instant::now());
         self.last.take()
     }
-}
-
-/// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
-struct CallLimiter {
-    shared: SharedLimiter,
-    opened: Opened,
-    id: JobId,
-    updates: UnboundedSender<Update>,
-}
-
-impl CallLimiter {
-    fn new(runner: &Runner) -> Self {
-        let opened = runner.opened.clone();
-        Self {
-            shared: SharedLimiter::new(
-                Arc::clone(&opened.store),
-                Arc::clone(&opened.clock),
-                runner.rate,
-            ),
-            opened,
-            id: runner.id.clone(),
-            updates: runner.updates.clone(),
-        }
-    }
-
-    async fn slot(&self, deadline: Instant) -> Result<(), NoSlot> {
-        self.shared.wait(deadline).await?;
-        let (opened, id) = (self.opened.clone(), self.id.clone());
-        let marked =
-            tokio::task::spawn_blocking(move || opened.store.mark_sent(&id, opened.clock.now()))
-                .await
-                .map_err(|error| NoSlot(error.to_string()))?;
-        match marked {
-            Ok(true) => {
-                let _ = self.updates.send(Update::Phase(Phase::Sent));
-                Ok(())
-            }
-            Ok(false) => Err(NoSlot("the job has ended; nothing was sent".to_owned())),
-            Err(error) => Err(NoSlot(format!("nothing was sent: {error}"))),
-        }
-    }
-}
-
-impl Limiter for CallLimiter {
-    fn acquire(&self, deadline: Instant) -> SlotFuture<'_> {
-        Box::pin(self.slot(deadline))
-    }
-}
-
-fn classify(engine: &Engine, status: u16, headers: &[upstream::Header], body: &[u8]) -> Failure {
-    let read = engine.failure(status, &guest_headers(headers), body);
-    read.unwrap_or_else(|error| Failure {
-        kind: FailureKind::Unexpected,
-        status,
-        code: None,
-        message: format!(
-            "the upstream replied with status {status}, and the sandbox could not read why ({error})"
-        ),
-        detail: None,
-        fields: Vec::new(),
-        retryable: false,
-        retry_after_seconds: None,
-        id: None,
-    })
-}
-
-fn fault(kind: &str, message: &str, free: bool) -> Cause {
-    Cause::Fault {
-        fault: JobFault::new(kind, message),
-        free,
-    }
-}
-
-/// Only successful replies are billed.
-fn upstream_fault(error: &UpstreamError) -> Cause {
-    let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
-    fault(error.kind(), &error.to_string(), free)
-}
-
-fn sandbox_fault(error: &SandboxError) -> Cause {
-    fault(error.kind(), &error.to_string(), false)
 }
 
 const fn no_limits() -> Limits {

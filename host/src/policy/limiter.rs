@@ -6,8 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::jobs::clock::{Clock, Millis};
-use crate::jobs::{JobStore, Rate, Slot};
-use crate::upstream::NoSlot;
+use crate::jobs::{JobStore, Rate, Slot, StoreError};
 
 /// Two requests in a sliding second are allowed. The quarter of a second more covers that two requests do not
 /// travel equally long: one may wait for a connection and its handshake, the other find one open.
@@ -15,6 +14,28 @@ pub const DEFAULT_RATE: Rate = Rate {
     count: 2,
     window_ms: 1250,
 };
+
+/// Why there is no slot.
+#[derive(Debug, thiserror::Error)]
+pub enum SlotError {
+    /// The next is after the deadline; none was taken.
+    #[error(
+        "the next of the {} requests allowed in {} ms is free only in {} ms, after this call's deadline; nothing was sent. Try again when fewer calls are waiting",
+        .rate.count, .rate.window_ms, .wait.as_millis()
+    )]
+    TooLate {
+        /// How often requests may be sent.
+        rate: Rate,
+        /// How long it would be.
+        wait: Duration,
+    },
+    /// The store that keeps the clock cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// This process is ending.
+    #[error("the process is ending; nothing was sent")]
+    Ending,
+}
 
 /// Gives slots in the order of asking.
 #[derive(Clone, Debug)]
@@ -35,32 +56,24 @@ impl SharedLimiter {
     ///
     /// # Errors
     /// When there is none in time, or the store cannot be used.
-    pub async fn wait(&self, deadline: Instant) -> Result<(), NoSlot> {
+    pub async fn wait(&self, deadline: Instant) -> Result<(), SlotError> {
         let (store, rate) = (Arc::clone(&self.store), self.rate);
         let now = self.clock.now();
         let left = deadline.saturating_duration_since(Instant::now());
         let latest = now.plus(i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
         let slot = tokio::task::spawn_blocking(move || store.slot(rate, now, latest))
             .await
-            .map_err(|error| NoSlot(error.to_string()))?
-            .map_err(|error| NoSlot(error.to_string()))?;
+            .map_err(|_| SlotError::Ending)??;
         match slot {
             Slot::At(at) => {
                 tokio::time::sleep(between(self.clock.now(), at)).await;
                 Ok(())
             }
-            Slot::TooLate(at) => Err(self.too_late(now, at)),
+            Slot::TooLate(at) => {
+                let wait = between(now, at);
+                Err(SlotError::TooLate { rate, wait })
+            }
         }
-    }
-
-    fn too_late(&self, now: Millis, at: Millis) -> NoSlot {
-        let rate = self.rate;
-        NoSlot(format!(
-            "the next of the {} requests allowed in {} ms is free only in {} ms, after this call's deadline; nothing was sent. Try again when fewer calls are waiting",
-            rate.count,
-            rate.window_ms,
-            between(now, at).as_millis()
-        ))
     }
 }
 

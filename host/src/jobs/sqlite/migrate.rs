@@ -1,5 +1,7 @@
 //! The schema, grown by numbered steps. `user_version` says how many were taken.
 
+use std::cmp::Ordering;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::{SqliteStore, StoreError};
@@ -12,6 +14,8 @@ enum Schema {
     Current,
     Older,
     Newer(i64),
+    /// Tables, but none of ours.
+    Foreign,
 }
 
 /// The newest schema known here.
@@ -25,6 +29,10 @@ pub(super) fn run(store: &SqliteStore) -> Result<(), StoreError> {
     match schema {
         Schema::Current => Ok(()),
         Schema::Newer(found) => Err(newer(store, found)),
+        Schema::Foreign => Err(StoreError::Corrupt {
+            path: store.path.clone(),
+            detail: "it is the database of another program".to_owned(),
+        }),
         Schema::Older => store
             .retry(step)?
             .map_or(Ok(()), |found| Err(newer(store, found))),
@@ -43,12 +51,18 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
+/// One statement, so that both are seen at the same moment: another process may be making the tables.
 fn look(connection: &Connection) -> rusqlite::Result<Schema> {
-    let found = version(connection)?;
+    let (found, tables): (i64, bool) = connection.query_row(
+        "SELECT user_version, EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
     Ok(match found.cmp(&known()) {
-        std::cmp::Ordering::Equal => Schema::Current,
-        std::cmp::Ordering::Less => Schema::Older,
-        std::cmp::Ordering::Greater => Schema::Newer(found),
+        Ordering::Equal => Schema::Current,
+        Ordering::Less if found == 0 && tables => Schema::Foreign,
+        Ordering::Less => Schema::Older,
+        Ordering::Greater => Schema::Newer(found),
     })
 }
 

@@ -1,35 +1,42 @@
 //! The desk: where calls are handed in, asked about, stopped and picked up.
 
-use std::collections::HashMap;
+mod inner;
+mod watch;
+
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::clock::Clock;
 use super::error::JobsError;
-use super::lease::Lease;
 use super::model::{Job, JobId, Micros, State};
 use super::opened::Opened;
 use super::recovery;
 use super::runner::{Ended, Runner, Update};
-use super::store::{Filter, Inserted, Lookup, NewJob, Rate, Rendered};
-use super::work::{Simulate, Work};
-use super::worker::{self, WorkerCommand};
+use super::store::{Filter, Rate, Rendered};
+use super::work::Simulate;
+use super::worker::WorkerCommand;
 use crate::engine::Engine;
 use crate::engine::answers::{Mode, Question};
 use crate::policy::budget::SpendReport;
 use crate::upstream::{Client, UpstreamError};
 
+pub use self::watch::Watch;
+
+use self::inner::Inner;
+use self::watch::listen;
+
 /// How long a detached worker may take to own its row: it starts a process and opens the store.
 const WORKER_STARTS_WITHIN: Duration = Duration::from_secs(20);
 /// How long a cancellation waits to see the end. It should come within a second.
 const CANCEL_SEEN_WITHIN: Duration = Duration::from_secs(5);
+/// No wait is longer: a length that a person typed may be beyond what a clock can count to.
+const LONGEST_WAIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// A waiting reader looks this often whether the owner still lives: its death changes nothing in the store.
 const OWNER_LOOKED_AT: Duration = Duration::from_secs(1);
 
@@ -106,37 +113,12 @@ pub struct Desk {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
-struct Inner {
-    config: DeskConfig,
-    opened: Mutex<Option<Opened>>,
-    /// Stands in where the folder cannot be used: single answers need none.
-    fallback: OnceLock<Opened>,
-    client: OnceLock<Client>,
-    held: Mutex<HashMap<JobId, Held>>,
-    stopping: CancellationToken,
-}
-
-/// A job that this process owns and does not run yet.
-#[derive(Debug)]
-struct Held {
-    lease: Option<Lease>,
-    opened: Opened,
-}
-
 impl Desk {
     /// A desk. Opens nothing.
     #[must_use]
     pub fn new(config: DeskConfig) -> Self {
         Self {
-            inner: Arc::new(Inner {
-                config,
-                opened: Mutex::default(),
-                fallback: OnceLock::new(),
-                client: OnceLock::new(),
-                held: Mutex::default(),
-                stopping: CancellationToken::new(),
-            }),
+            inner: Arc::new(Inner::new(config)),
         }
     }
 
@@ -173,11 +155,16 @@ impl Desk {
             opened: held.opened,
             engine: self.inner.config.engine.clone(),
             rate: self.inner.config.rate,
+            budgeted: self.inner.config.budget.is_some(),
             cancel,
             stopping: self.inner.stopping.clone(),
             updates,
         };
+        let home = runner.opened.home.clone();
         let ended = runner.run(|| self.inner.client()).await?;
+        if let Some(home) = home {
+            home.remove_silent_log(id);
+        }
         if let Some(lease) = held.lease
             && ended.stored
         {
@@ -271,7 +258,7 @@ impl Desk {
     /// # Errors
     /// When the id is unknown or has expired.
     pub async fn wait(&self, id: &JobId, longest: Duration) -> Result<Job, JobsError> {
-        let until = Instant::now() + longest;
+        let until = Instant::now() + longest.min(LONGEST_WAIT);
         let mut watch = self.watch(id).await?;
         loop {
             let job = watch.job.clone();
@@ -390,8 +377,13 @@ impl Desk {
     /// # Errors
     /// When the store or a file cannot be used.
     pub async fn prune(&self) -> Result<usize, JobsError> {
-        self.blocking(|inner| inner.opened()?.prune(inner.config.keep))
-            .await
+        self.blocking(|inner| {
+            let opened = inner.opened()?;
+            let removed = opened.prune(inner.config.keep, usize::MAX)?;
+            opened.remove_orphans(inner.config.keep)?;
+            Ok(removed)
+        })
+        .await
     }
 
     /// What was spent on the last so many days, and what is left of today's budget.
@@ -438,269 +430,4 @@ pub struct Adopted {
     pub simulate: Option<Simulate>,
     /// How long the call may take.
     pub deadline: Duration,
-}
-
-/// A job that is followed.
-#[derive(Debug)]
-pub struct Watch {
-    desk: Desk,
-    changes: watch::Receiver<i64>,
-    job: Job,
-}
-
-impl Watch {
-    /// The job as it was last seen.
-    #[must_use]
-    pub const fn job(&self) -> &Job {
-        &self.job
-    }
-
-    /// The job once it changed; none once its end was given.
-    ///
-    /// # Errors
-    /// When it was removed meanwhile, or the store cannot be used.
-    pub async fn next(&mut self) -> Result<Option<Job>, JobsError> {
-        while !self.job.state.ended() {
-            let seen = self.job.revision;
-            self.changed_before(Instant::now() + OWNER_LOOKED_AT)
-                .await?;
-            if self.job.revision != seen {
-                return Ok(Some(self.job.clone()));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Waits for a change, for a look at the owner, or for the moment given; then looks.
-    async fn changed_before(&mut self, until: Instant) -> Result<(), JobsError> {
-        let look = until.min(Instant::now() + OWNER_LOOKED_AT);
-        let _ = timeout_at(look, self.changes.changed()).await;
-        self.job = self.desk.job(&self.job.id).await?;
-        Ok(())
-    }
-}
-
-async fn listen(opened: &Opened, id: &JobId) -> Result<watch::Receiver<i64>, JobsError> {
-    let (watcher, id) = (opened.watcher.clone(), id.clone());
-    tokio::task::spawn_blocking(move || watcher.listen(&id))
-        .await
-        .map_err(|error| JobsError::Defect(error.to_string()))?
-        .map_err(JobsError::Store)
-}
-
-impl Inner {
-    fn held(&self) -> MutexGuard<'_, HashMap<JobId, Held>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The store, opened by the first who needs it. A failure is not kept: the next call tries again.
-    fn opened(&self) -> Result<Opened, JobsError> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = opened.as_ref() {
-            return Ok(opened.clone());
-        }
-        let fresh = Opened::folder(&self.config.state_dir, Arc::clone(&self.config.clock))?;
-        recovery::sweep(&fresh, &self.config.engine)?;
-        if let Err(error) = fresh.prune(self.config.keep) {
-            tracing::warn!(%error, "expired jobs cannot be removed");
-        }
-        *opened = Some(fresh.clone());
-        Ok(fresh)
-    }
-
-    fn client(&self) -> Result<Client, JobsError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client.clone());
-        }
-        let made = (self.config.client)()?;
-        Ok(self.client.get_or_init(|| made).clone())
-    }
-
-    fn submit(&self, call: &Call) -> Result<Submitted, JobsError> {
-        let work = self.checked(call)?;
-        match self
-            .opened()
-            .and_then(|opened| self.insert(call, &work, &opened))
-        {
-            Err(error) if self.can_do_without(call, &error) => {
-                let mut submitted = self.insert(call, &work, &self.fallback()?)?;
-                submitted.warnings.push(format!(
-                    "{error}. This answer is given all the same, but it is not stored and not in `spend`"
-                ));
-                Ok(submitted)
-            }
-            other => other,
-        }
-    }
-
-    /// Validates through the component, and against what the caller allows.
-    fn checked(&self, call: &Call) -> Result<Work, JobsError> {
-        let request = self
-            .config
-            .engine
-            .build(&call.question)?
-            .map_err(JobsError::Invalid)?;
-        if let Some(max) = call.max_usd {
-            let max = Micros::from_usd(max);
-            if call.estimate > max {
-                let estimate = call.estimate;
-                return Err(JobsError::OverMax { estimate, max });
-            }
-        }
-        Work::new(
-            call.mode,
-            request,
-            call.deadline,
-            call.idle,
-            call.simulate.clone(),
-        )
-    }
-
-    /// Whether a call may be made though the store cannot be used.
-    fn can_do_without(&self, call: &Call, error: &JobsError) -> bool {
-        matches!(error, JobsError::Store(_) | JobsError::Folder { .. })
-            && call.mode == Mode::Answer
-            && self.config.budget.is_none()
-    }
-
-    fn fallback(&self) -> Result<Opened, JobsError> {
-        if let Some(opened) = self.fallback.get() {
-            return Ok(opened.clone());
-        }
-        let made = Opened::memory(Arc::clone(&self.config.clock))?;
-        Ok(self.fallback.get_or_init(|| made).clone())
-    }
-
-    fn insert(&self, call: &Call, work: &Work, opened: &Opened) -> Result<Submitted, JobsError> {
-        if self.config.budget.is_some() {
-            // Reservations of the dead would count against the budget.
-            recovery::sweep(opened, &self.config.engine)?;
-        } else if call.mode == Mode::Research {
-            // A dead job must not be taken for a running one that asks the same.
-            recovery::sweep(opened, &self.config.engine)?;
-        }
-        let id = JobId::new();
-        let lease = opened.home.as_ref().map(|home| home.lock(&id));
-        let lease = lease.map(|path| take(path, &id)).transpose()?;
-        let job = NewJob {
-            id: id.clone(),
-            tool: call.tool.clone(),
-            mode: call.mode.name().to_owned(),
-            query: call.question.query.clone(),
-            fingerprint: work.fingerprint(),
-            dedupe: call.mode == Mode::Research,
-            listed: call.mode == Mode::Research,
-            payload: work.to_text()?,
-            capture: opened
-                .home
-                .as_ref()
-                .filter(|_| call.capture)
-                .map(|home| home.capture(&id)),
-            reserve: call.estimate,
-        };
-        let inserted = opened
-            .store
-            .insert(&job, self.config.budget, opened.clock.now());
-        let (job, already_running) = match inserted {
-            Ok(Inserted::New(job)) => (job, false),
-            Ok(Inserted::Running(job)) => (job, true),
-            Ok(Inserted::OverBudget { spent, reserved }) => {
-                retire(lease);
-                return Err(JobsError::OverBudget {
-                    estimate: call.estimate,
-                    budget: self.config.budget.unwrap_or_default(),
-                    spent,
-                    reserved,
-                });
-            }
-            Err(error) => {
-                retire(lease);
-                return Err(error.into());
-            }
-        };
-        if already_running {
-            retire(lease);
-        } else {
-            let opened = opened.clone();
-            self.held().insert(id, Held { lease, opened });
-        }
-        Ok(Submitted {
-            job,
-            already_running,
-            warnings: Vec::new(),
-        })
-    }
-
-    fn job(&self, id: &JobId) -> Result<Job, JobsError> {
-        let opened = self.opened()?;
-        let job = found(&opened, id)?;
-        if job.state.ended() {
-            return Ok(job);
-        }
-        recovery::recover(&opened, &self.config.engine, id)?;
-        found(&opened, id)
-    }
-
-    fn start_worker(&self, id: &JobId) -> Result<worker::Started, JobsError> {
-        let held = self
-            .held()
-            .remove(id)
-            .ok_or_else(|| JobsError::NotOwner(id.clone()))?;
-        let (Some(lease), Some(home)) = (&held.lease, &held.opened.home) else {
-            return Err(JobsError::NotOwner(id.clone()));
-        };
-        // The worker shares the lease from its first instruction; this process lets go of it at the end of
-        // this function, so that the lease is the worker's alone.
-        worker::start(&self.config.worker, id, lease, home)
-    }
-
-    fn adopt(&self, id: &JobId) -> Result<Adopted, JobsError> {
-        let opened = self.opened()?;
-        let Some(home) = &opened.home else {
-            return Err(JobsError::NotOwner(id.clone()));
-        };
-        let path = home.lock(id);
-        let failed = |source| JobsError::Folder {
-            path: path.clone(),
-            source,
-        };
-        let lease = match Lease::inherited(&path).map_err(failed)? {
-            Some(lease) => lease,
-            None => take(path.clone(), id)?,
-        };
-        found(&opened, id)?;
-        let payload = opened
-            .store
-            .payload(id)?
-            .ok_or_else(|| JobsError::Unknown(id.to_string()))?;
-        let work = Work::parse(&payload.payload)?;
-        let lease = Some(lease);
-        self.held().insert(id.clone(), Held { lease, opened });
-        Ok(Adopted {
-            simulate: work.simulate().cloned(),
-            deadline: work.deadline(),
-        })
-    }
-}
-
-fn retire(lease: Option<Lease>) {
-    if let Some(lease) = lease {
-        lease.retire();
-    }
-}
-
-fn take(path: PathBuf, id: &JobId) -> Result<Lease, JobsError> {
-    match Lease::take(&path) {
-        Ok(Some(lease)) => Ok(lease),
-        Ok(None) => Err(JobsError::NotOwner(id.clone())),
-        Err(source) => Err(JobsError::Folder { path, source }),
-    }
-}
-
-fn found(opened: &Opened, id: &JobId) -> Result<Job, JobsError> {
-    match opened.store.lookup(id)? {
-        Lookup::Found(job) => Ok(*job),
-        Lookup::Expired(at) => Err(JobsError::Expired { id: id.clone(), at }),
-        Lookup::Unknown => Err(JobsError::Unknown(id.to_string())),
-    }
 }

@@ -1,0 +1,117 @@
+//! Sending: the slot, the mark that the request leaves, and what a refusal means.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
+
+use super::model::{JobFault, JobId};
+use super::opened::Opened;
+use super::result::Cause;
+use super::runner::{Phase, Update};
+use super::store::StoreError;
+use super::work::guest_headers;
+use crate::engine::answers::{Failure, FailureKind};
+use crate::engine::{Engine, SandboxError};
+use crate::policy::limiter::{SharedLimiter, SlotError};
+use crate::upstream::{self, Limiter, NoSlot, SlotFuture, UpstreamError};
+
+/// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
+pub(super) struct CallLimiter {
+    pub(super) shared: SharedLimiter,
+    pub(super) opened: Opened,
+    pub(super) id: JobId,
+    pub(super) updates: UnboundedSender<Update>,
+    /// Whether the call is made though the store fails: nothing hangs on it but what is remembered.
+    pub(super) lenient: bool,
+    pub(super) failed: Mutex<Option<StoreError>>,
+}
+
+impl CallLimiter {
+    /// What failed in the store, if that is why nothing was sent.
+    pub(super) fn failed(&self) -> Option<StoreError> {
+        self.failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    async fn slot(&self, deadline: Instant) -> Result<(), NoSlot> {
+        match self.shared.wait(deadline).await {
+            Ok(()) => {}
+            Err(SlotError::Store(error)) => self.without_store(error)?,
+            Err(error) => return Err(NoSlot(error.to_string())),
+        }
+        let (opened, id) = (self.opened.clone(), self.id.clone());
+        let marked =
+            tokio::task::spawn_blocking(move || opened.store.mark_sent(&id, opened.clock.now()))
+                .await
+                .map_err(|error| NoSlot(error.to_string()))?;
+        match marked {
+            Ok(true) => {}
+            Ok(false) => return Err(NoSlot("the job has ended; nothing was sent".to_owned())),
+            Err(error) => self.without_store(error)?,
+        }
+        // Nobody has to listen.
+        let _ = self.updates.send(Update::Phase(Phase::Sent));
+        Ok(())
+    }
+
+    fn without_store(&self, error: StoreError) -> Result<(), NoSlot> {
+        if self.lenient {
+            tracing::warn!(%error, "the call is made without the store");
+            return Ok(());
+        }
+        let no_slot = NoSlot(format!("nothing was sent: {error}"));
+        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        Err(no_slot)
+    }
+}
+
+impl Limiter for CallLimiter {
+    fn acquire(&self, deadline: Instant) -> SlotFuture<'_> {
+        Box::pin(self.slot(deadline))
+    }
+}
+
+/// What the component makes of a refusal.
+pub(super) fn classify(
+    engine: &Engine,
+    status: u16,
+    headers: &[upstream::Header],
+    body: &[u8],
+) -> Failure {
+    let read = engine.failure(status, &guest_headers(headers), body);
+    read.unwrap_or_else(|error| Failure {
+        kind: FailureKind::Unexpected,
+        status,
+        code: None,
+        message: format!(
+            "the upstream replied with status {status}, and the sandbox could not read why ({error})"
+        ),
+        detail: None,
+        fields: Vec::new(),
+        retryable: false,
+        retry_after_seconds: None,
+        id: None,
+    })
+}
+
+/// A fault of a kind.
+pub(super) fn fault(kind: &str, message: &str, free: bool) -> Cause {
+    Cause::Fault {
+        fault: JobFault::new(kind, message),
+        free,
+    }
+}
+
+/// Only successful replies are billed.
+pub(super) fn upstream_fault(error: &UpstreamError) -> Cause {
+    let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
+    fault(error.kind(), &error.to_string(), free)
+}
+
+/// What the sandbox ended with; the request was sent by then.
+pub(super) fn sandbox_fault(error: &SandboxError) -> Cause {
+    fault(error.kind(), &error.to_string(), false)
+}
