@@ -1,6 +1,12 @@
 //! What an unsuccessful reply means: every row of the table, in every envelope.
 
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs
+)]
 
 use answers::{Failure, FailureKind, Header, failure};
 

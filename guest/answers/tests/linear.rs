@@ -210,7 +210,8 @@ fn numbers_in_tags() {
 
 #[test]
 fn framing() {
-    let cases: [(&str, fn(usize) -> Vec<u8>); 10] = [
+    type Make = fn(usize) -> Vec<u8>;
+    let cases: [(&str, Make); 10] = [
         ("line ends", |times| b"\n".repeat(times)),
         ("carriage returns", |times| b"\r".repeat(times)),
         ("comments", |times| b":\n".repeat(times)),

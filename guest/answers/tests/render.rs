@@ -1,6 +1,12 @@
 //! The outcome for a person.
 
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs
+)]
 
 use answers::{Cost, Format, Mode, Outcome, OutcomeError, Source, Usage, parse_all, render};
 

@@ -1,6 +1,12 @@
 //! The request builder: what it sends, and everything it refuses.
 
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs
+)]
 
 use answers::{Location, Question, build};
 
