@@ -3,6 +3,7 @@
 use crate::event::StreamErrorKind;
 use crate::json::{Json, Read};
 use crate::parser::Reader;
+use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
 
@@ -73,11 +74,11 @@ pub(crate) fn error_message(error: Option<&Json>) -> String {
     let mut message = "The upstream reported an error".to_owned();
     if let Some(said) = said {
         message.push_str(": ");
-        message.extend(said.chars().take(MESSAGE_CHARS));
+        message.push_str(first_chars(said, MESSAGE_CHARS));
     }
     if let Some(code) = code.filter(|code| Some(*code) != said) {
         message.push_str(" (");
-        message.extend(code.chars().take(MESSAGE_CHARS));
+        message.push_str(first_chars(code, MESSAGE_CHARS));
         message.push(')');
     }
     message

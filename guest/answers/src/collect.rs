@@ -9,13 +9,13 @@ use crate::fence::Fences;
 use crate::json::{Json, Read};
 use crate::limits::MAX_WARNINGS;
 use crate::links::links;
-use crate::ordered::Ordered;
 use crate::outcome::{Outcome, OutcomeError};
 use crate::research;
+use crate::seen::{Kind, Seen};
 use crate::tags::{Sink, Tag};
+use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
-use std::collections::BTreeMap;
 
 /// Bytes that a kept record takes besides its text, roughly.
 const RECORD_BYTES: usize = 64;
@@ -53,7 +53,7 @@ pub(crate) struct Collector {
     /// A usage tag came, and no text after it.
     pub usage_is_last: bool,
     /// Which tags came.
-    pub seen: Seen,
+    pub signs: Signs,
     /// Bytes of text that may still be kept.
     room: usize,
     /// Text outside of tags.
@@ -62,10 +62,12 @@ pub(crate) struct Collector {
     points: Points,
     sources: Sources,
     entities: Vec<Entity>,
-    queries: Ordered<String>,
-    blindspots: Ordered<String>,
+    seen: Seen,
+    queries: Vec<String>,
+    blindspots: Vec<String>,
     thinking: Vec<Thinking>,
-    progress: BTreeMap<u32, Progress>,
+    /// In order of iteration.
+    progress: Vec<Progress>,
     usage: Option<Usage>,
     /// Closed answers, and where in the prose each stood; the last is the answer.
     answers: Vec<(usize, String)>,
@@ -74,7 +76,7 @@ pub(crate) struct Collector {
 
 /// Which tags came, for telling the modes apart.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Signs {
     /// A tag of an answer.
     pub answer: bool,
     /// A tag of research, or an answer tag with JSON.
@@ -105,17 +107,18 @@ impl Collector {
             events: Vec::new(),
             error: None,
             usage_is_last: false,
-            seen: Seen::default(),
+            signs: Signs::default(),
             room: text_limit,
             prose: String::new(),
             fences: Fences::default(),
             points: Points::default(),
             sources: Sources::default(),
             entities: Vec::new(),
-            queries: Ordered::default(),
-            blindspots: Ordered::default(),
+            seen: Seen::default(),
+            queries: Vec::new(),
+            blindspots: Vec::new(),
             thinking: Vec::new(),
-            progress: BTreeMap::new(),
+            progress: Vec::new(),
             usage: None,
             answers: Vec::new(),
             warnings: Vec::new(),
@@ -136,13 +139,9 @@ impl Collector {
             MAX_WARNINGS => (code::MORE_WARNINGS, "no more warnings are kept"),
             _ => return,
         };
-        let end = detail
-            .char_indices()
-            .nth(DETAIL_CHARS)
-            .map_or(detail.len(), |(index, _)| index);
         let warning = Warning {
             code: code.to_owned(),
-            detail: detail.get(..end).unwrap_or_default().to_owned(),
+            detail: first_chars(detail, DETAIL_CHARS).to_owned(),
         };
         self.warnings.push(warning.clone());
         self.event(EventKind::Warning(warning));
@@ -165,7 +164,7 @@ impl Collector {
     }
 
     fn citation(&mut self, payload: &Json) {
-        self.seen.answer = true;
+        self.signs.answer = true;
         let Some(frame) = Frame::read(payload) else {
             return self.warn(code::BAD_CITATION, "a citation without a URL");
         };
@@ -184,7 +183,7 @@ impl Collector {
     }
 
     fn entity(&mut self, payload: &Json) {
-        self.seen.answer = true;
+        self.signs.answer = true;
         let Some((entity, left_out)) = research::entity(payload) else {
             return self.warn(code::BAD_TAG, "enum_item");
         };
@@ -212,10 +211,13 @@ impl Collector {
             if !self.reserve(item.len() + RECORD_BYTES) {
                 return;
             }
-            match tag {
-                Tag::Queries => self.queries.insert(item.clone()),
-                _ => self.blindspots.insert(item.clone()),
+            let (kind, all) = match tag {
+                Tag::Queries => (Kind::Query, &mut self.queries),
+                _ => (Kind::Blindspot, &mut self.blindspots),
             };
+            if self.seen.is_new(kind, 0, item.as_bytes()) {
+                all.push(item.clone());
+            }
         }
         self.event(match tag {
             Tag::Queries => EventKind::Queries(list),
@@ -243,15 +245,12 @@ impl Collector {
         let Some(progress) = research::progress(payload) else {
             return self.warn(code::BAD_TAG, "progress");
         };
-        if !self.reserve(0) {
-            return;
-        }
-        if self
+        let place = self
             .progress
-            .insert(progress.iteration, progress.clone())
-            .is_none()
-        {
-            self.reserve(RECORD_BYTES);
+            .partition_point(|known| known.iteration < progress.iteration);
+        match self.progress.get_mut(place) {
+            Some(known) if known.iteration == progress.iteration => *known = progress.clone(),
+            _ => self.progress.insert(place, progress.clone()),
         }
         self.event(EventKind::Progress(progress));
     }
@@ -269,7 +268,7 @@ impl Collector {
         let text = match Json::parse(payload) {
             Some(Json::Text(text)) => text,
             Some(object @ Json::Object(_)) => {
-                self.seen.research = true;
+                self.signs.research = true;
                 match object.text_of("answer") {
                     Some(text) => text.to_owned(),
                     None => return self.warn(code::BAD_TAG, "answer"),
@@ -277,7 +276,7 @@ impl Collector {
             }
             _ => payload.to_owned(),
         };
-        if !self.reserve(text.len()) || text.trim().is_empty() {
+        if !self.reserve(text.len()) || text.trim_ascii().is_empty() {
             return;
         }
         self.answers.push((self.prose.len(), text.clone()));
@@ -300,7 +299,7 @@ impl Collector {
             Read::Bad => without_cut_closer(payload).to_owned(),
         };
         self.warn(code::UNCLOSED_ANSWER, "the answer was not closed");
-        if !text.trim().is_empty() && self.reserve(text.len()) {
+        if !text.trim_ascii().is_empty() && self.reserve(text.len()) {
             self.answers.push((self.prose.len(), text));
         }
     }
@@ -358,10 +357,10 @@ impl Collector {
             draft,
             sources: sources.finish(),
             entities: self.entities,
-            queries: self.queries.into_vec(),
-            blindspots: self.blindspots.into_vec(),
+            queries: self.queries,
+            blindspots: self.blindspots,
             thinking: self.thinking,
-            progress: self.progress.into_values().collect(),
+            progress: self.progress,
             usage: self.usage,
             error: self.error.map(|error| OutcomeError {
                 kind: error.kind.name().to_owned(),
@@ -384,7 +383,7 @@ impl Sink for Collector {
         }
         let whole = end == text.len();
         let text = text.get(..end).unwrap_or_default();
-        self.usage_is_last &= text.trim().is_empty();
+        self.usage_is_last &= text.trim_ascii().is_empty();
         self.prose.push_str(text);
         self.room -= end;
         let mode = self.mode;
@@ -418,7 +417,7 @@ impl Sink for Collector {
         let Some(json) = Json::parse(payload) else {
             return self.warn(code::BAD_TAG, tag.name());
         };
-        self.seen.research |= !matches!(tag, Tag::Citation | Tag::EnumItem | Tag::Usage);
+        self.signs.research |= !matches!(tag, Tag::Citation | Tag::EnumItem | Tag::Usage);
         match tag {
             Tag::Citation => self.citation(&json),
             Tag::EnumItem => self.entity(&json),

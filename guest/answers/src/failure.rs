@@ -2,6 +2,7 @@
 
 use crate::event::Header;
 use crate::json::Json;
+use crate::text::{concat, first_chars, push_number};
 
 /// Why the upstream refused or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,8 +111,10 @@ fn classify(status: u16, said: &Said) -> FailureKind {
 
 /// Whether a field is the header that carries the key.
 fn is_key_header(field: &str) -> bool {
-    let last = field.rsplit('.').next().unwrap_or_default();
-    last.eq_ignore_ascii_case("x-subscription-token")
+    const HEADER: &str = "x-subscription-token";
+    let start = field.len().saturating_sub(HEADER.len());
+    let last = field.get(start..).unwrap_or_default();
+    last.eq_ignore_ascii_case(HEADER)
 }
 
 fn message(kind: FailureKind, status: u16) -> String {
@@ -143,7 +146,10 @@ fn message(kind: FailureKind, status: u16) -> String {
         }
         FailureKind::Unexpected => "The upstream answered with an unexpected status",
     };
-    [text, " (HTTP ", &status.to_string(), ")."].concat()
+    let mut message = concat(&[text, " (HTTP "]);
+    push_number(status.into(), &mut message);
+    message.push_str(").");
+    message
 }
 
 /// `Retry-After` in seconds; for a rate limit also the first, per-second part of `X-RateLimit-Reset`.
@@ -152,9 +158,11 @@ fn retry_after(headers: &[Header], kind: FailureKind) -> Option<f64> {
         let header = headers
             .iter()
             .find(|header| header.name.eq_ignore_ascii_case(name))?;
-        let first = header.value.split(',').next()?.trim();
-        let seconds: f64 = first.parse().ok()?;
-        (seconds.is_finite() && seconds >= 0.0).then_some(seconds)
+        let end = memchr::memchr(b',', header.value.as_bytes());
+        let first = header.value.get(..end.unwrap_or(header.value.len()))?;
+        Json::Text(first.to_owned())
+            .float()
+            .filter(|&seconds| seconds >= 0.0)
     };
     seconds("retry-after").or_else(|| {
         (kind == FailureKind::RateLimited)
@@ -195,30 +203,35 @@ fn fields(error: &Json) -> Vec<String> {
     let parts = list.map(Json::items).unwrap_or_default().iter();
     parts
         .filter_map(|part| part.get("loc"))
-        .map(|loc| match loc {
-            Json::Array(path) => path.iter().filter_map(step).collect::<Vec<_>>().join("."),
-            other => other.text().unwrap_or_default().to_owned(),
-        })
+        .map(field)
         .filter(|field| !field.is_empty())
         .take(MAX_FIELDS)
         .collect()
 }
 
-fn step(step: &Json) -> Option<String> {
-    match step {
-        Json::Text(text) => Some(text.clone()),
-        Json::Number(digits) => Some(digits.clone()),
-        _ => None,
+/// A path as text, its steps joined by points.
+fn field(loc: &Json) -> String {
+    let steps = match loc {
+        Json::Array(steps) => steps,
+        other => std::slice::from_ref(other),
+    };
+    let mut path = String::new();
+    for step in steps {
+        if let Json::Text(step) | Json::Number(step) = step {
+            path.push_str(if path.is_empty() { "" } else { "." });
+            path.push_str(step);
+        }
     }
+    path
 }
 
 /// Text fit to show: no HTML, no control characters, not too long.
 fn plain(text: &str) -> Option<String> {
-    let text = text.trim();
+    let text = text.trim_ascii();
     if text.is_empty() || text.starts_with('<') {
         return None;
     }
-    let shown = text.chars().take(DETAIL_CHARS);
+    let shown = first_chars(text, DETAIL_CHARS).chars();
     Some(
         shown
             .map(|char| if char.is_control() { ' ' } else { char })

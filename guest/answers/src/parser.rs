@@ -144,7 +144,9 @@ impl Parser {
             if self.framer.at_event()
                 && let Some(found) = self.template.read(chunk, self.limits.line())
             {
-                let (event, rest) = chunk.split_at(found.length);
+                let Some((event, rest)) = chunk.split_at_checked(found.length) else {
+                    return;
+                };
                 self.framer.skip(found.length);
                 self.reader.collector.at = self.framer.offset();
                 if !self.reader.ending.done {
@@ -326,8 +328,8 @@ pub fn parse_all(mode: Mode, headers: &[Header], bytes: &[u8]) -> Outcome {
 pub fn infer_mode(bytes: &[u8]) -> Mode {
     let mut parser = Parser::new(Mode::Research, Limits::default());
     parser.push(bytes);
-    let seen = parser.reader.collector.seen;
-    if seen.research && !seen.answer {
+    let signs = parser.reader.collector.signs;
+    if signs.research && !signs.answer {
         Mode::Research
     } else {
         Mode::Answer

@@ -4,6 +4,7 @@ use crate::event::Header;
 use crate::json::Json;
 use crate::json::writer::Writer;
 use crate::question::{HttpRequest, InvalidField, Location, Question};
+use crate::text::{concat, push_number};
 
 const PATH: &str = "/res/v1/chat/completions";
 
@@ -70,7 +71,7 @@ impl Problems {
 
     fn one_of(&mut self, field: &str, value: Option<&String>, allowed: &[&str]) {
         if value.is_some_and(|value| !allowed.contains(&value.as_str())) {
-            self.add(field, ["must be one of ", &allowed.join(", ")].concat());
+            self.add(field, listed("must be one of ", allowed));
         }
     }
 }
@@ -126,7 +127,7 @@ fn check(question: &Question, metadata: Option<&Json>) -> Vec<InvalidField> {
 }
 
 fn check_query(query: &str, problems: &mut Problems) {
-    if query.trim().is_empty() {
+    if query.trim_ascii().is_empty() {
         problems.add("query", "must not be blank");
     } else if query.len() > MAX_QUERY_BYTES {
         problems.add("query", "must not be longer than 32768 bytes");
@@ -143,10 +144,7 @@ fn check_stream(question: &Question, problems: &mut Problems) {
     .filter_map(|(field, on)| (on == Some(true)).then_some(field))
     .collect();
     if question.stream == Some(false) && !needs.is_empty() {
-        problems.add(
-            "stream",
-            ["must not be false with ", &needs.join(", ")].concat(),
-        );
+        problems.add("stream", listed("must not be false with ", &needs));
     }
 }
 
@@ -168,18 +166,16 @@ fn check_research(question: &Question, research: bool, problems: &mut Problems) 
     {
         let Some(value) = value else { continue };
         if !(least..=most).contains(&value) {
-            let range = [
-                "must be from ",
-                &least.to_string(),
-                " to ",
-                &most.to_string(),
-            ];
-            let more = if research {
+            let mut problem = "must be from ".to_owned();
+            push_number(least.unsigned_abs(), &mut problem);
+            problem.push_str(" to ");
+            push_number(most.unsigned_abs(), &mut problem);
+            problem.push_str(if research {
                 ""
             } else {
                 ", and needs enable_research"
-            };
-            problems.add(field, [&range.concat(), more].concat());
+            });
+            problems.add(field, problem);
         } else if !research {
             problems.add(field, ALONE);
         }
@@ -206,7 +202,7 @@ fn check_location(location: &Location, problems: &mut Problems) {
     }
     for (name, value) in fields {
         let Some(value) = value else { continue };
-        let problem = if value.trim().is_empty() || value.len() > MAX_PLACE_BYTES {
+        let problem = if value.trim_ascii().is_empty() || value.len() > MAX_PLACE_BYTES {
             "must be 1 to 200 bytes"
         } else if name == "country" && !is_country(value) {
             "must be a two-letter country code"
@@ -215,7 +211,7 @@ fn check_location(location: &Location, problems: &mut Problems) {
         } else {
             continue;
         };
-        problems.add(&["user_location.", name].concat(), problem);
+        problems.add(&concat(&["user_location.", name]), problem);
     }
 }
 
@@ -228,19 +224,28 @@ fn location_fields(location: &Location) -> [(&'static str, Option<&str>); 4] {
     ]
 }
 
+/// The names after the lead, with commas between.
+fn listed(lead: &str, names: &[&str]) -> String {
+    let mut text = lead.to_owned();
+    for (index, name) in names.iter().enumerate() {
+        text.push_str(if index > 0 { ", " } else { "" });
+        text.push_str(name);
+    }
+    text
+}
+
 fn is_country(text: &str) -> bool {
     text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Two or three letters, then subtags of two to eight letters and digits.
 fn is_language(text: &str) -> bool {
-    let mut parts = text.split(['-', '_']);
+    let mut parts = text.as_bytes().split(|byte| matches!(byte, b'-' | b'_'));
     let first = parts.next().unwrap_or_default();
     matches!(first.len(), 2 | 3)
-        && first.bytes().all(|byte| byte.is_ascii_alphabetic())
-        && parts.all(|part| {
-            matches!(part.len(), 2..=8) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
-        })
+        && first.iter().all(u8::is_ascii_alphabetic)
+        && parts
+            .all(|part| matches!(part.len(), 2..=8) && part.iter().all(u8::is_ascii_alphanumeric))
 }
 
 fn is_time_zone(text: &str) -> bool {

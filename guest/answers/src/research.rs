@@ -5,6 +5,9 @@ use crate::json::Json;
 use crate::json::writer::Writer;
 use crate::url::is_web;
 
+/// The highest number of an iteration that is believed. The API allows 5; the bound keeps the list short.
+const MAX_ITERATION: u32 = 1000;
+
 pub(crate) fn queries(payload: &Json) -> Option<Vec<String>> {
     let queries = payload.get("queries")?;
     matches!(queries, Json::Array(_)).then(|| queries.texts().map(str::to_owned).collect())
@@ -42,7 +45,10 @@ pub(crate) fn progress(payload: &Json) -> Option<Progress> {
     let count = |name| payload.get(name).and_then(Json::count);
     let float = |name| payload.get(name).and_then(Json::float);
     Some(Progress {
-        iteration: payload.get("number_of_iterations").and_then(Json::small)?,
+        iteration: payload
+            .get("number_of_iterations")
+            .and_then(Json::small)
+            .filter(|&number| number <= MAX_ITERATION)?,
         // The misspelling is the upstream's.
         elapsed_seconds: float("elasped_seconds").or_else(|| float("elapsed_seconds")),
         queries: count("number_of_queries"),
@@ -100,8 +106,8 @@ fn images(images: Option<&Json>) -> (Vec<String>, Vec<String>) {
 
 /// The strings among the items: the URLs of the web, and the others.
 fn web_urls<'a>(items: impl IntoIterator<Item = &'a Json>) -> (Vec<String>, Vec<String>) {
-    let texts = items.into_iter().filter_map(Json::text).map(str::to_owned);
-    texts.partition(|url| is_web(url))
+    let texts = items.into_iter().filter_map(Json::text);
+    texts.map(str::to_owned).partition(|url| is_web(url))
 }
 
 #[cfg(test)]

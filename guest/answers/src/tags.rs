@@ -11,7 +11,7 @@
 //! alive at a byte. For the bare text of an answer, where the closer was looked for is remembered.
 
 use crate::json::scanner::{Scan, Scanner, is_space};
-use memchr::{memchr, memmem};
+use memchr::memchr;
 
 /// A tag that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -408,7 +408,7 @@ impl Recogniser {
         let here = self.base + at as u64;
         let looked = self.no_answer_end_before.saturating_sub(here) as usize;
         let from = looked.clamp(opener, bytes.len().max(opener));
-        if let Some(found) = memmem::find(bytes.get(from..).unwrap_or_default(), closer) {
+        if let Some(found) = find(bytes.get(from..).unwrap_or_default(), closer) {
             let payload_end = from + found;
             self.no_answer_end_before = here + payload_end as u64;
             if payload_end - opener > self.limit {
@@ -439,6 +439,19 @@ impl Candidate {
                 Kind::Object | Kind::List | Kind::Answer => Phase::Json(Scanner::new()),
             },
         }
+    }
+}
+
+/// Where a closer begins.
+fn find(bytes: &[u8], closer: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let rest = bytes.get(at..)?;
+        let found = memchr(b'<', rest)?;
+        if rest.get(found..)?.starts_with(closer) {
+            return Some(at + found);
+        }
+        at += found + 1;
     }
 }
 

@@ -56,14 +56,17 @@ impl Template {
             return;
         }
         let mut holes = vec![(content, Hole::Content)];
-        holes.extend(envelope.id.clone().map(|range| (range, Hole::Id)));
-        holes.extend(envelope.created.clone().map(|range| (range, Hole::Number)));
-        // An id or a number that the hole does not take stays literal.
-        holes.retain(|(range, hole)| {
+        for (range, hole) in [(&envelope.id, Hole::Id), (&envelope.created, Hole::Number)] {
+            let Some(range) = range.clone() else { continue };
             let inside = data.get(range.clone()).unwrap_or_default();
-            *hole == Hole::Content || hole.length(inside) == Some(inside.len())
-        });
-        holes.sort_unstable_by_key(|(range, _)| range.start);
+            // What the hole does not take stays literal.
+            if hole.length(inside) == Some(inside.len()) {
+                let place = holes
+                    .iter()
+                    .position(|(other, _)| other.start > range.start);
+                holes.insert(place.unwrap_or(holes.len()), (range, hole));
+            }
+        }
         self.text.extend_from_slice(b"data: ");
         let mut from = 0;
         for (range, hole) in holes {

@@ -66,21 +66,39 @@ pub(crate) fn merge(first: Option<Usage>, second: Option<&Usage>) -> Option<Usag
 /// Sets the member of that name; whether there is one.
 fn set(usage: &mut Usage, name: &str, value: &Json) -> bool {
     const PREFIX: &str = "x-request-";
-    let name = name.to_ascii_lowercase();
     let cost = &mut usage.cost_usd;
-    match name.strip_prefix(PREFIX) {
-        Some("requests") => usage.requests = value.count(),
-        Some("queries") => usage.queries = value.count(),
-        Some("tokens-in") => usage.tokens_in = value.count(),
-        Some("tokens-out") => usage.tokens_out = value.count(),
-        Some("requests-cost") => cost.requests = value.float(),
-        Some("queries-cost") => cost.queries = value.float(),
-        Some("tokens-in-cost") => cost.tokens_in = value.float(),
-        Some("tokens-out-cost") => cost.tokens_out = value.float(),
-        Some("total-cost") => cost.total = value.float(),
-        _ => return false,
+    let counts = [
+        ("requests", &mut usage.requests),
+        ("queries", &mut usage.queries),
+        ("tokens-in", &mut usage.tokens_in),
+        ("tokens-out", &mut usage.tokens_out),
+    ];
+    let costs = [
+        ("requests-cost", &mut cost.requests),
+        ("queries-cost", &mut cost.queries),
+        ("tokens-in-cost", &mut cost.tokens_in),
+        ("tokens-out-cost", &mut cost.tokens_out),
+        ("total-cost", &mut cost.total),
+    ];
+    let Some((prefix, name)) = name.split_at_checked(PREFIX.len()) else {
+        return false;
+    };
+    if !prefix.eq_ignore_ascii_case(PREFIX) {
+        return false;
     }
-    true
+    for (known, slot) in counts {
+        if name.eq_ignore_ascii_case(known) {
+            *slot = value.count();
+            return true;
+        }
+    }
+    for (known, slot) in costs {
+        if name.eq_ignore_ascii_case(known) {
+            *slot = value.float();
+            return true;
+        }
+    }
+    false
 }
 
 /// The estimate, where the total is absent and the figures suffice. Reckoned in whole micro-dollars, so

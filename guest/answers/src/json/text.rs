@@ -43,7 +43,9 @@ pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
 pub(crate) fn unescape_into(raw: &str, text: &mut String) {
     let mut rest = raw;
     while let Some(found) = memchr(b'\\', rest.as_bytes()) {
-        let (plain, escaped) = rest.split_at(found);
+        let Some((plain, escaped)) = rest.split_at_checked(found) else {
+            return;
+        };
         text.push_str(plain);
         let Some((char, used)) = unescape_one(escaped.as_bytes()) else {
             return;

@@ -104,8 +104,7 @@ impl Json {
 
     /// A finite number, also where it is written as a string.
     pub(crate) fn float(&self) -> Option<f64> {
-        let number: f64 = self.digits()?.parse().ok()?;
-        number.is_finite().then_some(number)
+        crate::float::read(self.digits()?)
     }
 
     /// A whole number from 0, also where it is written as a string or as `4.0`.
@@ -135,7 +134,7 @@ impl Json {
     fn digits(&self) -> Option<&str> {
         match self {
             Json::Number(digits) => Some(digits),
-            Json::Text(text) => number_text(text.trim()),
+            Json::Text(text) => number_text(text.trim_ascii()),
             _ => None,
         }
     }

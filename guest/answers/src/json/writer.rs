@@ -1,7 +1,7 @@
 //! JSON as text: compact, keys in the order of the calls, floats as short as they read back exactly.
 
 use super::Json;
-use std::fmt::Write as _;
+use crate::text::push_number;
 
 /// Writes one JSON text. The caller opens and closes; commas come by themselves.
 #[derive(Debug, Default)]
@@ -67,14 +67,18 @@ impl Writer {
     /// A whole number or null.
     pub(crate) fn count(&mut self, value: Option<u64>) {
         match value {
-            Some(value) => self.display(value),
+            Some(value) => self.number(value),
             None => self.raw("null"),
         }
     }
 
     /// A whole number that may be negative.
     pub(crate) fn integer(&mut self, value: i64) {
-        self.display(value);
+        self.separate();
+        if value < 0 {
+            self.out.push('-');
+        }
+        push_number(value.unsigned_abs(), &mut self.out);
     }
 
     /// A float or null. JSON has no NaN and no infinity: they are null too.
@@ -82,9 +86,7 @@ impl Writer {
         match value {
             Some(value) if value.is_finite() => {
                 self.separate();
-                // Debug, unlike Display, keeps `.0` and uses an exponent where that is shorter. Writing to a
-                // String cannot fail.
-                let _ = write!(self.out, "{value:?}");
+                crate::float::write(value, &mut self.out);
             }
             _ => self.raw("null"),
         }
@@ -103,7 +105,7 @@ impl Writer {
     pub(crate) fn numbers(&mut self, numbers: &[u32]) {
         self.open('[');
         for &number in numbers {
-            self.display(number);
+            self.number(number.into());
         }
         self.close(']');
     }
@@ -133,9 +135,9 @@ impl Writer {
         }
     }
 
-    fn display(&mut self, value: impl std::fmt::Display) {
+    fn number(&mut self, value: u64) {
         self.separate();
-        let _ = write!(self.out, "{value}");
+        push_number(value, &mut self.out);
     }
 
     fn separate(&mut self) {

@@ -2,7 +2,7 @@
 
 use crate::event::Usage;
 use crate::outcome::Outcome;
-use std::fmt::Write as _;
+use crate::text::{concat, push_number};
 
 /// How the parts of a page are marked.
 pub(super) struct Style {
@@ -35,14 +35,14 @@ pub(super) const PLAIN: Style = Style {
 
 pub(super) fn render(outcome: &Outcome, style: &Style) -> String {
     let mut page = Page {
-        out: text(outcome.answer.trim_end()),
+        out: text(outcome.answer.trim_ascii_end()),
         style,
     };
-    if outcome.answer.trim().is_empty() {
+    if outcome.answer.trim_ascii().is_empty() {
         page.remark("No answer came.");
-        if !outcome.draft.trim().is_empty() {
+        if !outcome.draft.trim_ascii().is_empty() {
             page.heading("Draft");
-            page.out.push_str(&text(outcome.draft.trim()));
+            page.out.push_str(&text(outcome.draft.trim_ascii()));
         }
     }
     page.remarks(outcome);
@@ -86,13 +86,8 @@ impl Page<'_> {
     /// What a reader has to know before trusting the answer.
     fn remarks(&mut self, outcome: &Outcome) {
         if let Some(error) = &outcome.error {
-            self.remark(
-                &[
-                    "The reply ended with an error: ",
-                    one_line(&error.message).as_str(),
-                ]
-                .concat(),
-            );
+            let message = one_line(&error.message);
+            self.remark(&concat(&["The reply ended with an error: ", &message]));
         } else if !outcome.complete {
             self.remark("Incomplete: the reply ended before its end.");
         }
@@ -119,7 +114,8 @@ impl Page<'_> {
                 }
                 let (before, after) = self.style.number;
                 let (open, close) = self.style.url;
-                let number = source.number.to_string();
+                let mut number = String::new();
+                push_number(source.number.into(), &mut number);
                 let url = one_line(&source.url);
                 let url = if open.is_empty() {
                     url
@@ -146,25 +142,34 @@ impl Page<'_> {
     }
 
     fn cost(&mut self, usage: &Usage) {
-        let mut line = String::new();
-        // Writing to a String cannot fail.
-        let _ = match (usage.cost_usd.total, usage.cost_usd_estimate) {
-            (Some(total), _) => write!(line, "Cost: ${total}"),
-            (None, Some(estimate)) => write!(line, "Cost: about ${estimate} (estimated)"),
-            (None, None) => write!(line, "Cost: unknown"),
-        };
+        let mut line = "Cost: ".to_owned();
+        match (usage.cost_usd.total, usage.cost_usd_estimate) {
+            (Some(total), _) => push_dollars(total, &mut line),
+            (None, Some(estimate)) => {
+                line.push_str("about ");
+                push_dollars(estimate, &mut line);
+                line.push_str(" (estimated)");
+            }
+            (None, None) => line.push_str("unknown"),
+        }
         for (count, one, many) in [
             (usage.queries, " query", " queries"),
             (usage.tokens_in, " token in", " tokens in"),
             (usage.tokens_out, " token out", " tokens out"),
         ] {
             if let Some(count) = count {
-                let _ = write!(line, ", {count}");
+                line.push_str(", ");
+                push_number(count, &mut line);
                 line.push_str(if count == 1 { one } else { many });
             }
         }
         self.remark(&line);
     }
+}
+
+fn push_dollars(amount: f64, line: &mut String) {
+    line.push('$');
+    crate::float::write(amount, line);
 }
 
 /// Control characters from the upstream would reach a terminal; those of a text stay.
