@@ -249,8 +249,8 @@ impl Collector {
             .progress
             .partition_point(|known| known.iteration < progress.iteration);
         match self.progress.get_mut(place) {
-            Some(known) if known.iteration == progress.iteration => *known = progress.clone(),
-            _ => self.progress.insert(place, progress.clone()),
+            Some(known) if known.iteration == progress.iteration => *known = progress,
+            _ => self.progress.insert(place, progress),
         }
         self.event(EventKind::Progress(progress));
     }
@@ -259,7 +259,7 @@ impl Collector {
         let Some(usage) = usage::from_tag(payload) else {
             return self.warn(code::BAD_TAG, "usage");
         };
-        self.usage = Some(usage.clone());
+        self.usage = Some(usage);
         self.usage_is_last = true;
         self.event(EventKind::Usage(usage));
     }
@@ -305,17 +305,15 @@ impl Collector {
     }
 
     /// What the headers and the completion say about usage, where no tag did.
-    pub(crate) fn complete_usage(&mut self, headers: Option<&Usage>, completion: Option<&Usage>) {
-        let tag = self.usage.take();
-        let completion = if tag.is_some() { None } else { completion };
-        let before = tag.clone();
-        let usage = usage::merge(usage::merge(tag, headers), completion);
-        if usage != before
-            && let Some(usage) = &usage
-        {
-            self.event(EventKind::Usage(usage.clone()));
+    pub(crate) fn complete_usage(&mut self, headers: Option<Usage>, completion: Option<Usage>) {
+        let completion = completion.filter(|_| self.usage.is_none());
+        let mut filled = false;
+        for more in [headers, completion].into_iter().flatten() {
+            filled |= usage::fill(&mut self.usage, more);
         }
-        self.usage = usage;
+        if let Some(usage) = self.usage.filter(|_| filled) {
+            self.event(EventKind::Usage(usage));
+        }
     }
 
     /// The outcome. `ended`: the stream came to its own end.
@@ -384,12 +382,14 @@ impl Sink for Collector {
         let whole = end == text.len();
         let text = text.get(..end).unwrap_or_default();
         self.usage_is_last &= text.trim_ascii().is_empty();
-        self.prose.push_str(text);
         self.room -= end;
+        append(&mut self.prose, text, self.room);
         let mode = self.mode;
         match self.events.last_mut().map(|event| &mut event.kind) {
-            Some(EventKind::Text(last)) if mode == Mode::Answer => last.push_str(text),
-            Some(EventKind::Draft(last)) if mode == Mode::Research => last.push_str(text),
+            Some(EventKind::Text(last)) if mode == Mode::Answer => append(last, text, usize::MAX),
+            Some(EventKind::Draft(last)) if mode == Mode::Research => {
+                append(last, text, usize::MAX)
+            }
             _ if text.is_empty() => {}
             _ => self.event(match mode {
                 Mode::Answer => EventKind::Text(text.to_owned()),
@@ -439,6 +439,16 @@ impl Sink for Collector {
             self.warn(code::TAG_LIMIT, tag.name());
         }
     }
+}
+
+/// Appends to a text that will grow by at most `room` after that. It grows fourfold: to move it, and to touch new
+/// memory for that, is most of what reading a large stream costs.
+fn append(text: &mut String, more: &str, room: usize) {
+    if text.capacity() - text.len() < more.len() {
+        let growth = text.len().saturating_mul(3).min(room);
+        text.reserve_exact(more.len().saturating_add(growth));
+    }
+    text.push_str(more);
 }
 
 /// The answer, and the draft: the prose with the superseded answers where they stood.

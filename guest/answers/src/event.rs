@@ -12,6 +12,17 @@ pub enum Mode {
     Research,
 }
 
+impl Mode {
+    /// From its number in the component's interface; generated bindings call it by this name.
+    #[doc(hidden)]
+    pub fn _lift(number: u8) -> Self {
+        match number {
+            0 => Self::Answer,
+            _ => Self::Research,
+        }
+    }
+}
+
 /// One HTTP header. Names compare without regard to case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -83,7 +94,7 @@ pub struct Thinking {
 }
 
 /// How far an iteration has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Which iteration, from 1.
     pub iteration: u32,
@@ -104,7 +115,7 @@ pub struct Progress {
 }
 
 /// Money in US dollars. What was not sent is absent, never 0.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// For the requests.
     pub requests: Option<f64>,
@@ -119,7 +130,7 @@ pub struct Cost {
 }
 
 /// What a call used.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Requests billed.
     pub requests: Option<u64>,

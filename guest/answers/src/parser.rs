@@ -295,8 +295,7 @@ impl Reader {
                 self.collector.warn(code::UNCLOSED_TAG, name);
             }
         }
-        self.collector
-            .complete_usage(self.headers.as_ref(), self.completion.as_ref());
+        self.collector.complete_usage(self.headers, self.completion);
         let last = self.batch();
         Finished {
             last,

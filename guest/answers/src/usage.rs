@@ -45,60 +45,74 @@ pub(crate) fn from_completion(usage: &Json) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-/// `first`, with what it lacks taken from `second`.
-pub(crate) fn merge(first: Option<Usage>, second: Option<&Usage>) -> Option<Usage> {
-    let (Some(mut usage), Some(second)) = (first.clone(), second) else {
-        return first.or_else(|| second.cloned());
-    };
-    usage.requests = usage.requests.or(second.requests);
-    usage.queries = usage.queries.or(second.queries);
-    usage.tokens_in = usage.tokens_in.or(second.tokens_in);
-    usage.tokens_out = usage.tokens_out.or(second.tokens_out);
-    let (cost, more) = (&mut usage.cost_usd, &second.cost_usd);
-    cost.requests = cost.requests.or(more.requests);
-    cost.queries = cost.queries.or(more.queries);
-    cost.tokens_in = cost.tokens_in.or(more.tokens_in);
-    cost.tokens_out = cost.tokens_out.or(more.tokens_out);
-    cost.total = cost.total.or(more.total);
-    Some(with_estimate(usage))
+/// Fills what is absent from a second usage; whether anything was.
+pub(crate) fn fill(usage: &mut Option<Usage>, mut second: Usage) -> bool {
+    let first = usage.get_or_insert_default();
+    let mut filled = false;
+    for (slot, more) in counts(first).into_iter().zip(counts(&mut second)) {
+        filled |= slot.is_none() && more.is_some();
+        *slot = slot.or(*more);
+    }
+    for (slot, more) in costs(first).into_iter().zip(costs(&mut second)) {
+        filled |= slot.is_none() && more.is_some();
+        *slot = slot.or(*more);
+    }
+    *first = with_estimate(*first);
+    filled
+}
+
+/// The names of [`counts`] and [`costs`], after `X-Request-`.
+const NAMES: [&str; 9] = [
+    "Requests",
+    "Queries",
+    "Tokens-In",
+    "Tokens-Out",
+    "Requests-Cost",
+    "Queries-Cost",
+    "Tokens-In-Cost",
+    "Tokens-Out-Cost",
+    "Total-Cost",
+];
+
+fn counts(usage: &mut Usage) -> [&mut Option<u64>; 4] {
+    [
+        &mut usage.requests,
+        &mut usage.queries,
+        &mut usage.tokens_in,
+        &mut usage.tokens_out,
+    ]
+}
+
+fn costs(usage: &mut Usage) -> [&mut Option<f64>; 5] {
+    let cost = &mut usage.cost_usd;
+    [
+        &mut cost.requests,
+        &mut cost.queries,
+        &mut cost.tokens_in,
+        &mut cost.tokens_out,
+        &mut cost.total,
+    ]
 }
 
 /// Sets the member of that name; whether there is one.
 fn set(usage: &mut Usage, name: &str, value: &Json) -> bool {
-    const PREFIX: &str = "x-request-";
-    let cost = &mut usage.cost_usd;
-    let counts = [
-        ("requests", &mut usage.requests),
-        ("queries", &mut usage.queries),
-        ("tokens-in", &mut usage.tokens_in),
-        ("tokens-out", &mut usage.tokens_out),
-    ];
-    let costs = [
-        ("requests-cost", &mut cost.requests),
-        ("queries-cost", &mut cost.queries),
-        ("tokens-in-cost", &mut cost.tokens_in),
-        ("tokens-out-cost", &mut cost.tokens_out),
-        ("total-cost", &mut cost.total),
-    ];
+    const PREFIX: &str = "X-Request-";
     let Some((prefix, name)) = name.split_at_checked(PREFIX.len()) else {
         return false;
     };
     if !prefix.eq_ignore_ascii_case(PREFIX) {
         return false;
     }
-    for (known, slot) in counts {
-        if name.eq_ignore_ascii_case(known) {
-            *slot = value.count();
-            return true;
-        }
+    let known = |known: &&str| name.eq_ignore_ascii_case(known);
+    let Some(place) = NAMES.iter().position(known) else {
+        return false;
+    };
+    if let Some(slot) = counts(usage).get_mut(place) {
+        **slot = value.count();
+    } else if let Some(slot) = costs(usage).get_mut(place - 4) {
+        **slot = value.float();
     }
-    for (known, slot) in costs {
-        if name.eq_ignore_ascii_case(known) {
-            *slot = value.float();
-            return true;
-        }
-    }
-    false
+    true
 }
 
 /// The estimate, where the total is absent and the figures suffice. Reckoned in whole micro-dollars, so
@@ -156,7 +170,10 @@ mod tests {
             header("X-Request-Total-Cost", "0.5"),
             header("content-type", "text/plain"),
         ]);
-        let merged = merge(tag(r#"{"X-Request-Queries":1}"#), headers.as_ref()).unwrap();
+        let mut usage = tag(r#"{"X-Request-Queries":1}"#);
+        assert!(fill(&mut usage, headers.unwrap()));
+        assert!(!fill(&mut usage, headers.unwrap()));
+        let merged = usage.unwrap();
         assert_eq!(merged.queries, Some(1));
         assert_eq!(merged.cost_usd.total, Some(0.5));
         assert_eq!(from_headers(&[header("date", "today")]), None);

@@ -16,6 +16,18 @@ pub enum Format {
     Json,
 }
 
+impl Format {
+    /// From its number in the component's interface; generated bindings call it by this name.
+    #[doc(hidden)]
+    pub fn _lift(number: u8) -> Self {
+        match number {
+            0 => Self::Markdown,
+            1 => Self::Plain,
+            _ => Self::Json,
+        }
+    }
+}
+
 /// The outcome as Markdown, plain text or JSON, without a final line end.
 pub fn render(outcome: &Outcome, format: Format) -> String {
     match format {
