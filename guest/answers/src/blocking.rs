@@ -39,7 +39,8 @@ pub(crate) fn read(reader: &mut Reader, body: &[u8], at: u64) {
             tags, collector, ..
         } = reader;
         tags.feed(content.unwrap_or_default(), collector);
-        reader.ending.finish_reason = choice.text_of("finish_reason").map(str::to_owned);
+        let reason = choice.text_of("finish_reason");
+        reader.ending.finish_reason = reason.filter(|it| !it.is_empty()).map(str::to_owned);
     }
     reader.completion = value.get("usage").and_then(usage::from_completion);
     reader.ending.done = whole;

@@ -290,13 +290,17 @@ impl Collector {
 
     /// Takes an answer that was not closed, as far as it came.
     pub(crate) fn salvage(&mut self, payload: &str) {
-        let text = match Json::read(payload) {
-            Read::Whole(value) | Read::Cut(value) => match value {
-                Json::Text(text) => text,
-                Json::Object(_) => value.text_of("answer").unwrap_or_default().to_owned(),
-                _ => without_cut_closer(payload).to_owned(),
-            },
-            Read::Bad => without_cut_closer(payload).to_owned(),
+        let without = without_cut_closer(payload);
+        let read = match Json::read(payload) {
+            Read::Bad => Json::read(without),
+            read => read,
+        };
+        let text = match read {
+            Read::Whole(Json::Text(text)) | Read::Cut(Json::Text(text)) => text,
+            Read::Whole(object @ Json::Object(_)) | Read::Cut(object @ Json::Object(_)) => {
+                object.text_of("answer").unwrap_or_default().to_owned()
+            }
+            _ => without.to_owned(),
         };
         self.warn(code::UNCLOSED_ANSWER, "the answer was not closed");
         if !text.trim_ascii().is_empty() && self.reserve(text.len()) {

@@ -15,7 +15,7 @@ pub(crate) struct Envelope {
     pub content: Option<Range<usize>>,
     /// The inside of `model`.
     pub model: Option<Range<usize>>,
-    /// The inside of `choices[0].finish_reason`.
+    /// The inside of `choices[0].finish_reason`, unless empty.
     pub finish_reason: Option<Range<usize>>,
     /// The object `usage`.
     pub usage: Option<Range<usize>>,
@@ -116,7 +116,11 @@ impl Envelope {
                     self.plain = false;
                     self.message(cursor)?;
                 }
-                "finish_reason" => self.finish_reason = cursor.string_or_skip()?,
+                // Some servers write an empty one in every chunk.
+                "finish_reason" => {
+                    let reason = cursor.string_or_skip()?;
+                    self.finish_reason = reason.filter(|reason| !reason.is_empty());
+                }
                 _ => {
                     cursor.skip()?;
                 }

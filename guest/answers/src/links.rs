@@ -189,6 +189,9 @@ fn url_end(bytes: &[u8], at: usize, bare: bool) -> UrlEnd {
         match byte {
             0..=b' ' | 127 | b'<' | b'>' => return UrlEnd::Other(at + index),
             b'"' | b'`' | b'|' if bare => return UrlEnd::Other(at + index),
+            0xC2 | 0xE1..=0xE3 if bare && is_wide_space(rest.get(index..)) => {
+                return UrlEnd::Other(at + index);
+            }
             b'(' => round += 1,
             b')' if round == 0 => return UrlEnd::Parenthesis(at + index),
             b')' => round -= 1,
@@ -199,6 +202,20 @@ fn url_end(bytes: &[u8], at: usize, bare: bool) -> UrlEnd {
         }
     }
     UrlEnd::Other(bytes.len())
+}
+
+/// Whether these bytes of UTF-8 begin with white space beyond ASCII.
+fn is_wide_space(bytes: Option<&[u8]>) -> bool {
+    matches!(
+        bytes,
+        Some(
+            [0xC2, 0x85 | 0xA0, ..]
+                | [0xE1, 0x9A, 0x80, ..]
+                | [0xE2, 0x80, 0x80..=0x8A | 0xA8 | 0xA9 | 0xAF, ..]
+                | [0xE2, 0x81, 0x9F, ..]
+                | [0xE3, 0x80, 0x80, ..]
+        )
+    )
 }
 
 /// Whether a word begins here: `xhttp://` is none.
@@ -278,6 +295,16 @@ mod tests {
             links("[1]: https://a.example/ref \"x\""),
             ["https://a.example/ref"]
         );
+    }
+
+    #[test]
+    fn any_white_space_ends_a_bare_url() {
+        for char in (0..=0x3000).filter_map(char::from_u32) {
+            let text = format!("https://a.example/{char}b");
+            let whole = links(&text) == [text.as_str()];
+            assert!(!char.is_whitespace() || !whole, "{char:?}");
+            assert!(whole || char.is_whitespace() || char.is_ascii(), "{char:?}");
+        }
     }
 
     #[test]

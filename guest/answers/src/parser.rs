@@ -36,8 +36,8 @@ pub struct Parser {
     limits: Limits,
     /// Bytes pushed.
     total: u64,
-    /// Whether anything but white space came.
-    any: bool,
+    /// The first byte that is not white space.
+    first: Option<u8>,
 }
 
 /// What reads contents, whatever carried them.
@@ -74,7 +74,7 @@ impl Parser {
             template: Template::default(),
             limits,
             total: 0,
-            any: false,
+            first: None,
         }
     }
 
@@ -124,16 +124,19 @@ impl Parser {
     }
 
     /// Looks for the first byte that is neither white space nor part of a byte order mark: a `{` begins a
-    /// blocking reply. White space is left to the framer; it means nothing in either.
+    /// blocking reply. White space before it goes to the framer, whether or not it comes alone: it means
+    /// nothing in either, and so counts against the limits in the same way.
     fn sniff<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF);
         let Some(first) = chunk.iter().position(|byte| !blank(byte)) else {
             return chunk;
         };
-        self.any = true;
-        if chunk.get(first) == Some(&b'{') {
+        self.first = chunk.get(first).copied();
+        if self.first == Some(b'{') {
+            let (before, body) = chunk.split_at(first);
+            self.events(before);
             self.shape = Shape::Blocking(Vec::new());
-            return chunk.get(first..).unwrap_or_default();
+            return body;
         }
         self.shape = Shape::Events;
         chunk
@@ -182,8 +185,10 @@ impl Parser {
             Ok(None) => {}
             Err(too_long) => self.reader.too_long(too_long),
         }
-        let recognised = self.reader.recognised || self.framer.recognised;
-        if self.any && !recognised {
+        // A web page has lines that look like comments and fields.
+        let page = self.first == Some(b'<');
+        let recognised = self.reader.recognised || (self.framer.recognised && !page);
+        if self.first.is_some() && !recognised {
             self.reader.not_a_reply(self.total);
         }
     }
@@ -279,38 +284,34 @@ impl Reader {
             || self.ending.finish_reason.is_some()
             || (self.collector.usage_is_last && !holding);
         let whole = ended && !self.ending.is_truncated() && self.collector.error.is_none();
+        // What is held came before the error, and so counts.
+        let error = self.collector.error.take();
         let mut salvaged = false;
-        while self.tags.is_holding() && !salvaged {
+        while self.tags.is_holding() {
             if whole {
                 self.tags.end_as_bare_answer(&mut self.collector);
             }
-            salvaged = self.salvage();
-            if salvaged {
-                self.tags.drop_held();
-            } else if whole {
+            let salvage = self.tags.holds_answer() && !self.collector.has_answer();
+            if whole && !salvage {
                 self.tags.end_as_text(&mut self.collector);
+                continue;
+            }
+            let (tag, payload) = self.tags.take_open();
+            if salvage {
+                self.collector.salvage(&payload);
+                salvaged = true;
             } else {
-                let tag = self.tags.drop_held();
                 let name = tag.map_or("a possible tag", |tag| tag.name());
                 self.collector.warn(code::UNCLOSED_TAG, name);
             }
+            self.tags.scan_held(&mut self.collector);
         }
+        self.collector.error = error.or(self.collector.error);
         self.collector.complete_usage(self.headers, self.completion);
         let last = self.batch();
         Finished {
             last,
             outcome: self.collector.finish(ended, salvaged, self.ending),
-        }
-    }
-
-    /// Takes the open answer, where there is no closed one.
-    fn salvage(&mut self) -> bool {
-        match self.tags.open_answer() {
-            Some(open) if !self.collector.has_answer() => {
-                self.collector.salvage(open);
-                true
-            }
-            _ => false,
         }
     }
 }

@@ -8,7 +8,8 @@
 //! opener inside of a candidate's JSON lies inside a string of it, whereas the candidate that begins there
 //! starts outside of one. So at every byte after that the two disagree on whether they are in a string, and
 //! the first quote or backslash that suits one is wrong for a third. At most two candidates can thus be
-//! alive at a byte. For the bare text of an answer, where the closer was looked for is remembered.
+//! alive at a byte. For the bare text of an answer, where the closer was looked for is remembered; the tags
+//! behind an open answer are looked for up to the first that is found, and reading goes on from there.
 
 use crate::json::scanner::{Scan, Scanner, is_space};
 use memchr::memchr;
@@ -199,7 +200,8 @@ impl Recogniser {
         self.scan_held(sink);
     }
 
-    fn scan_held(&mut self, sink: &mut impl Sink) {
+    /// Reads on in what is held.
+    pub(crate) fn scan_held(&mut self, sink: &mut impl Sink) {
         let held = std::mem::take(&mut self.held);
         let done = self.scan(held.get(self.start..).unwrap_or_default(), sink);
         self.held = held;
@@ -247,21 +249,66 @@ impl Recogniser {
         self.scan_held(sink);
     }
 
-    /// Drops what is held; the possible tag, if its opener was whole.
-    pub(crate) fn drop_held(&mut self) -> Option<Tag> {
-        self.held = String::new();
-        self.start = 0;
-        self.candidate.take().map(|candidate| candidate.tag)
+    /// Whether an answer is held open.
+    pub(crate) fn holds_answer(&self) -> bool {
+        let candidate = self.candidate.as_ref();
+        candidate.is_some_and(|candidate| candidate.tag == Tag::Answer)
     }
 
-    /// The payload so far of an answer that is held open.
-    pub(crate) fn open_answer(&self) -> Option<&str> {
-        match &self.candidate {
-            Some(candidate) if candidate.tag == Tag::Answer => {
-                self.held.get(self.start + Tag::Answer.opener_len()..)
+    /// The end of the content: takes out what is held, of an answer as much as is its own. Gives the
+    /// possible tag, if its opener was whole, and its payload so far.
+    pub(crate) fn take_open(&mut self) -> (Option<Tag>, String) {
+        let held = std::mem::take(&mut self.held);
+        let tag = self.candidate.take().map(|candidate| candidate.tag);
+        let from = self.start + tag.map_or(0, Tag::opener_len);
+        let payload = held.get(from..).unwrap_or_default();
+        let length = match tag {
+            Some(Tag::Answer) => self.answer_length(payload),
+            _ => payload.len(),
+        };
+        let taken = payload.get(..length).unwrap_or_default().to_owned();
+        self.base += (from + length - self.start) as u64;
+        self.start = from + length;
+        self.held = held;
+        (tag, taken)
+    }
+
+    /// How much of an open answer's payload is the answer: all before the first whole tags that do not lie
+    /// within its JSON. Where the upstream was cut short, it goes on with its usage and closes nothing.
+    fn answer_length(&mut self, payload: &str) -> usize {
+        let bytes = payload.as_bytes();
+        let json = match Scanner::new().run(bytes) {
+            _ if !begins(Kind::Answer, bytes) => 0,
+            Scan::Done(end) | Scan::Bad(end) => end,
+            Scan::More => return bytes.len(),
+        };
+        let answers = std::mem::take(&mut self.answers);
+        // Tags that follow one another begin at `run`; the last of them ends at `last`.
+        let (mut run, mut last, mut at) = (0, 0, 0);
+        let length = loop {
+            let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
+                break bytes.len();
+            };
+            at += found;
+            let rest = bytes.get(at..).unwrap_or_default();
+            if let Opener::Known(tag) = self.opener(rest)
+                && let Verdict::Done { end, .. } = self.read_on(&mut Candidate::new(tag), rest, at)
+            {
+                let between = bytes.get(last..at).unwrap_or_default();
+                if last == 0 || !between.trim_ascii().is_empty() {
+                    run = at;
+                }
+                at += end;
+                last = at;
+                if last > json {
+                    break run;
+                }
+            } else {
+                at += 1;
             }
-            _ => None,
-        }
+        };
+        self.answers = answers;
+        length
     }
 
     /// Reads `content`, which begins with the candidate if there is one; gives the index of what to hold.

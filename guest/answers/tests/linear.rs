@@ -184,6 +184,29 @@ fn contents_over_the_limit_of_a_tag() {
     }
 }
 
+/// Answers that never close, in a stream that was cut: tags are looked for behind each.
+#[test]
+fn open_answers_at_a_cut() {
+    for content in [
+        "<answer>a<enum_end></enum_end>",
+        "<answer>a<enum_end></enum_end> b",
+        "<enum_end></enum_end>",
+        r#"<answer><thinking>{\"a<enum_end></enum_end>"#,
+        r#"<answer>{\"answer\":\"a<usage>{\"b\":1}</usage>"#,
+        r#"<answer>{\"answer\":\"a<blindspots>[]</blindspots>"#,
+        r#"<answer>\"a\" <usage>{\"b\":\"<answer>\"}</usage>"#,
+    ]
+    .iter()
+    .chain(CONTENTS)
+    {
+        linear(content, whole(Mode::Research), |times| {
+            let mut stream = one(&format!("<answer>{}", content.repeat(times)));
+            stream.truncate(stream.len() - "data: [DONE]\n\n".len());
+            stream
+        });
+    }
+}
+
 #[test]
 fn numbers_in_tags() {
     linear("sources", whole(Mode::Answer), |times| {

@@ -280,6 +280,21 @@ proptest! {
     }
 
     #[test]
+    fn an_open_answer_is_kept_and_so_is_the_usage(text in "[a-z <>\u{e9}\u{1f600}\\\\\"/\n`]{0,40}", bare in any::<bool>(), end in any::<usize>(), wire in wire()) {
+        // Bare text that begins with a quote is a JSON string as far as anyone can tell.
+        let text = if bare { format!("x{text}") } else { text };
+        let answer = if bare { text.clone() } else { json!({"answer": text, "more": [text]}).to_string() };
+        let part: String = answer.chars().take(end % (answer.chars().count() + 1)).collect();
+        let content = format!("<answer>{part}<usage>{{\"X-Request-Queries\":1}}</usage>");
+        let bytes = stream(&content, &wire);
+        let outcome = read(Mode::Research, &[], Limits::default(), [&bytes[..]]).1.outcome;
+        prop_assert!(text.starts_with(&outcome.answer), "{:?}", outcome.answer);
+        prop_assert_eq!(outcome.usage.and_then(|usage| usage.queries), Some(1));
+        prop_assert_eq!(outcome.draft, "");
+        prop_assert!(!outcome.complete);
+    }
+
+    #[test]
     fn garbage_is_read_the_same_however_cut(bytes in garbage(), mode in mode(), cuts in vec(any::<usize>(), 0..10)) {
         let whole = read(mode, &[], Limits::default(), [&bytes[..]]);
         let parts = read(mode, &[], Limits::default(), cut(&bytes, &cuts));

@@ -100,6 +100,32 @@ fn what_is_missing_is_said() {
     assert!(render(&guessed, Format::Plain).contains("about $0.05 (estimated)"));
 }
 
+/// A person sees micro-dollars at most; a program sees every digit.
+#[test]
+fn costs_without_noise() {
+    for (cost, shown) in [
+        (0.374_220_000_000_000_05, "$0.37422,"),
+        (0.047_875, "$0.047875,"),
+        (0.000_001_4, "$0.000001,"),
+        (0.000_000_6, "$0.000001,"),
+        (0.0, "$0,"),
+        (2.0, "$2,"),
+        (1.999_999_9, "$2,"),
+        (12.05, "$12.05,"),
+        (100.0, "$100,"),
+    ] {
+        let mut outcome = outcome();
+        outcome.usage.as_mut().unwrap().cost_usd.total = Some(cost);
+        for format in [Format::Plain, Format::Markdown] {
+            let text = render(&outcome, format);
+            assert!(text.contains(&format!("Cost: {shown}")), "{text}");
+        }
+        let exact = serde_json::to_string(&cost).unwrap();
+        let json = render(&outcome, Format::Json);
+        assert!(json.contains(&format!("\"total\":{exact}}}")), "{json}");
+    }
+}
+
 #[test]
 fn json_is_one_line_in_the_order_of_the_contract() {
     let text = render(&outcome(), Format::Json);

@@ -167,9 +167,20 @@ impl Page<'_> {
     }
 }
 
+/// To the whole micro-dollar: sums of floats carry noise that says nothing to a person.
 fn push_dollars(amount: f64, line: &mut String) {
+    const MICROS: u64 = 1_000_000;
+    let micros = (amount * MICROS as f64 + 0.5) as u64;
     line.push('$');
-    crate::float::write(amount, line);
+    push_number(micros / MICROS, line);
+    let mut fraction = String::new();
+    // The leading 1 keeps the zeros behind the point.
+    push_number(micros % MICROS + MICROS, &mut fraction);
+    let fraction = fraction.get(1..).unwrap_or_default();
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        line.extend([".", fraction]);
+    }
 }
 
 /// Control characters from the upstream would reach a terminal; those of a text stay.
