@@ -1,4 +1,4 @@
-//! The protocol on the wire: framing, both eras, tools and their arguments, against real processes.
+//! The protocol on the wire: framing, tools and their arguments, against real processes.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,7 +13,7 @@ mod process;
 
 use std::collections::HashMap;
 
-use process::{Server, Simulator, modern, state, text};
+use process::{Server, Simulator, state, text};
 use serde_json::{Value, json};
 
 const LATEST: &str = "2025-11-25";
@@ -75,109 +75,6 @@ fn malformed_input_is_answered_and_survived() {
         server.send_raw(format!("{line}\r\n").as_bytes());
     }
     assert_eq!(server.settled(), Vec::<Value>::new());
-    server.leave();
-}
-
-#[test]
-fn what_comes_before_the_conversation_is_answered_or_ignored() {
-    let state = state();
-    let mut server = Server::start(state.path(), None, &[]);
-    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-    server.send(
-        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}),
-    );
-    server.send(&json!({"jsonrpc": "2.0", "id": 9, "result": {}}));
-    server.send_raw(b"garbage\n");
-    assert_eq!(server.message()["error"]["code"], -32700);
-    let early = server.ask("tools/list", json!({}));
-    assert_eq!(early["error"]["code"], -32602, "{early}");
-    assert!(server.ask("ping", json!({})).get("result").is_some());
-    let bad = server.ask("initialize", json!({"protocolVersion": 3}));
-    assert_eq!(bad["error"]["code"], -32602, "{bad}");
-    let unknown = server.ask("no/such", json!({}));
-    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
-    let opened = server.initialize(LATEST);
-    assert_eq!(opened["result"]["protocolVersion"], LATEST);
-    assert!(server.ask("tools/list", json!({}))["result"]["tools"].is_array());
-    server.leave();
-}
-
-#[test]
-fn every_version_with_a_handshake_is_spoken() {
-    let state = state();
-    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let mut server = Server::start(state.path(), None, &[]);
-        let opened = server.initialize(version);
-        assert_eq!(opened["result"]["protocolVersion"], version);
-        let listed = server.ask("tools/list", json!({}));
-        assert!(
-            listed["result"].get("resultType").is_none(),
-            "{version}: {listed}"
-        );
-        assert!(server.ask("ping", json!({})).get("result").is_some());
-        server.leave();
-    }
-    let mut server = Server::start(state.path(), None, &[]);
-    assert_eq!(
-        server.initialize("2031-01-01")["result"]["protocolVersion"],
-        "2025-11-25"
-    );
-    server.leave();
-}
-
-#[test]
-fn the_newer_era_needs_no_handshake() {
-    let state = state();
-    let mut server = Server::start(state.path(), None, &[]);
-    let discovered = server.ask("server/discover", json!({"_meta": modern(json!({}))}));
-    let result = &discovered["result"];
-    assert_eq!(result["resultType"], "complete", "{discovered}");
-    assert!(
-        result["supportedVersions"]
-            .as_array()
-            .unwrap()
-            .contains(&json!("2026-07-28"))
-    );
-    assert!(result["ttlMs"].is_u64() && result["cacheScope"].is_string());
-    assert!(
-        result["instructions"]
-            .as_str()
-            .unwrap()
-            .contains("research_submit")
-    );
-    for (method, key) in [
-        ("tools/list", "tools"),
-        ("resources/list", "resources"),
-        ("prompts/list", "prompts"),
-    ] {
-        let listed = server.ask(method, json!({"_meta": modern(json!({}))}));
-        let result = &listed["result"];
-        assert!(result[key].is_array(), "{listed}");
-        assert_eq!(result["resultType"], "complete");
-        assert!(
-            result["ttlMs"].is_u64() && result["cacheScope"].is_string(),
-            "{listed}"
-        );
-    }
-    let called = server.ask(
-        "tools/call",
-        json!({"name": "answers", "arguments": {"query": "sim:plain q"}, "_meta": modern(json!({}))}),
-    );
-    assert_eq!(called["result"]["resultType"], "complete", "{called}");
-    let mut wrong = modern(json!({}));
-    wrong["io.modelcontextprotocol/protocolVersion"] = json!("1999-01-01");
-    let refused = server.ask("tools/list", json!({"_meta": wrong}));
-    assert_eq!(refused["error"]["code"], -32022, "{refused}");
-    assert!(refused["error"]["data"]["supported"].is_array());
-    let bare = server.ask("tools/list", json!({}));
-    assert_eq!(bare["error"]["code"], -32602, "{bare}");
-    let gone = server.ask("ping", json!({"_meta": modern(json!({}))}));
-    assert_eq!(gone["error"]["code"], -32601, "{gone}");
-    let missing = server.ask(
-        "resources/read",
-        json!({"uri": "research://nothing", "_meta": modern(json!({}))}),
-    );
-    assert_eq!(missing["error"]["code"], -32602, "{missing}");
     server.leave();
 }
 
@@ -538,5 +435,22 @@ fn a_large_result_is_cut_and_says_where_the_whole_is() {
     );
     let outcome: Value = serde_json::from_str(contents[1]["text"].as_str().unwrap()).unwrap();
     assert!(outcome["thinking"].is_array());
+    server.leave();
+}
+
+#[test]
+fn without_a_key_nothing_is_begun_and_the_way_to_one_is_told() {
+    let state = state();
+    let mut server = Server::keyless(state.path());
+    server.initialize(LATEST);
+    for tool in ["answers", "research_submit", "research"] {
+        let refused = server.call(tool, json!({"query": "q"}));
+        assert_eq!(refused["isError"], true, "{tool}: {refused}");
+        assert!(text(&refused).contains("BRAVE_ANSWERS_KEY"), "{refused}");
+    }
+    let listed = server.call("research_list", json!({}));
+    assert_eq!(listed["structuredContent"]["jobs"], json!([]), "{listed}");
+    let status = server.call("status", json!({}));
+    assert_eq!(status["structuredContent"]["state"], "no-key", "{status}");
     server.leave();
 }

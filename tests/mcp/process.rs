@@ -48,14 +48,31 @@ impl Server {
         variables: &[(&str, &str)],
     ) -> Self {
         let mut command = program(state);
-        command.arg("stdio").args(flags);
+        command
+            .arg("stdio")
+            .args(flags)
+            .envs(variables.iter().copied());
         match upstream {
             Some(simulator) => command
                 .env("GLOVEBOX_UPSTREAM", &simulator.url)
                 .env("BRAVE_ANSWERS_KEY", "a-key-for-tests"),
             None => command.args(["--simulate", "--pace", "0"]),
         };
-        command.envs(variables.iter().copied());
+        Self::of(command)
+    }
+
+    /// A server with an upstream and no key for it.
+    pub fn keyless(state: &Path) -> Self {
+        let mut command = program(state);
+        command
+            .arg("stdio")
+            .env("GLOVEBOX_UPSTREAM", "http://127.0.0.1:9");
+        let mut server = Self::of(command);
+        server.read();
+        server
+    }
+
+    fn of(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

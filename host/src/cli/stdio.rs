@@ -101,20 +101,20 @@ impl Stdio {
             simulate: opened.simulate.clone(),
             runs: Runs::Detached,
             sandbox: desk::engine_config(settings),
-            key: Arc::new(move || key_words(&keys, simulated)),
+            key: Arc::new(move || key_check(&keys, simulated)),
         }
     }
 }
 
-fn key_words(settings: &Settings, simulated: bool) -> String {
+fn key_check(settings: &Settings, simulated: bool) -> Result<String, String> {
     if simulated {
-        return "not needed, the simulator answers".to_owned();
+        return Ok("not needed, the simulator answers".to_owned());
     }
     let report = settings.key_report();
-    match (report.key, report.origin) {
-        (Ok(_), Some(origin)) => format!("present, from {origin}"),
-        (Ok(_), None) => "present".to_owned(),
-        (Err(error), _) => format!("missing: {error}"),
+    let origin = report.origin.unwrap_or("an unnamed place");
+    match report.key {
+        Ok(_) => Ok(format!("present, from {origin}")),
+        Err(error) => Err(error.to_string()),
     }
 }
 

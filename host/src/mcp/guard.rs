@@ -21,16 +21,7 @@ impl Service<RoleServer> for Guarded {
         context: RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         let handled = Service::handle_request(&self.0, request, context);
-        match AssertUnwindSafe(self.0.service().work().track_future(handled))
-            .catch_unwind()
-            .await
-        {
-            Ok(result) => result,
-            Err(_) => Err(ErrorData::internal_error(
-                "a defect of glovebox ended this request; the server goes on, and standard error says more",
-                None,
-            )),
-        }
+        caught(self.0.service().work().track_future(handled)).await
     }
 
     async fn handle_notification(
@@ -47,5 +38,33 @@ impl Service<RoleServer> for Guarded {
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Service::supported_protocol_versions(&self.0)
+    }
+}
+
+/// The future's result, or -32603 where it panics.
+async fn caught<T>(future: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
+    AssertUnwindSafe(future).catch_unwind().await.unwrap_or_else(|_| {
+        Err(ErrorData::internal_error(
+            "a defect of glovebox ended this request; the server goes on, and standard error says more",
+            None,
+        ))
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests {
+    use rmcp::model::ErrorCode;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_becomes_an_internal_error() {
+        let error = caught::<()>(async { panic!("a defect") })
+            .await
+            .unwrap_err();
+        assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+        let error = ErrorData::invalid_params("said", None);
+        assert_eq!(caught::<()>(async { Err(error.clone()) }).await, Err(error));
     }
 }

@@ -54,10 +54,17 @@ impl Server {
     }
 
     async fn call(&self, tool: &Tool, params: CallToolRequestParams, call: &ToolCall) -> Reply {
-        match Args::read(tool.params, &params.arguments.unwrap_or_default()) {
-            Ok(args) => (tool.run)(&self.service, args, call).await,
-            Err(wrong) => wrong_arguments(&wrong).into(),
+        let args = match Args::read(tool.params, &params.arguments.unwrap_or_default()) {
+            Ok(args) => args,
+            Err(wrong) => return wrong_arguments(&wrong).into(),
+        };
+        // Better than a job that is there only to fail.
+        if tool.policy.spends
+            && let Err(missing) = (self.service.config().key)()
+        {
+            return Told::failure(format!("Nothing was sent: {missing}.")).into();
         }
+        (tool.run)(&self.service, args, call).await
     }
 }
 

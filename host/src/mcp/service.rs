@@ -25,8 +25,8 @@ pub enum Runs {
     Here,
 }
 
-/// Says whether there is a key, in words without it.
-pub type KeyWords = Arc<dyn Fn() -> String + Send + Sync>;
+/// Says where the key comes from, or why there is none; in words without it.
+pub type KeyCheck = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
 
 /// How tools behave.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ pub struct Config {
     /// The sandbox's bounds, to be told.
     pub sandbox: EngineConfig,
     /// Whether there is a key.
-    pub key: KeyWords,
+    pub key: KeyCheck,
 }
 
 impl fmt::Debug for Config {

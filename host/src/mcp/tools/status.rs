@@ -24,7 +24,10 @@ pub fn status<'a>(service: &'a Service, _args: Args, _call: &'a ToolCall) -> Box
 async fn told(service: &Service) -> Told {
     let config = service.config();
     let version = env!("CARGO_PKG_VERSION");
-    let key = (config.key)();
+    let (ready, key) = match (config.key)() {
+        Ok(key) => ("ready", key),
+        Err(missing) => ("no-key", format!("missing: {missing}")),
+    };
     let sandbox = &config.sandbox;
     let mut text = format!(
         "glovebox {version}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
@@ -39,7 +42,7 @@ async fn told(service: &Service) -> Told {
         "component": sandbox.component,
     });
     let (state, spend, running) = match stored(service, &mut text).await {
-        Ok((spend, running)) => ("ready", spend, running),
+        Ok((spend, running)) => (ready, spend, running),
         Err(error) => {
             let _ = write!(text, "\nJobs and spend: {error}");
             ("no-store", json!({}), Vec::new())
