@@ -316,3 +316,21 @@ proptest! {
         read(mode, &[], Limits::default(), bytes.chunks(7));
     }
 }
+
+/// White space before a blocking reply counts against the limit of a line wherever it is cut.
+#[test]
+fn white_space_before_a_blocking_reply() {
+    for line in 0..4 {
+        let limits = Limits {
+            line_bytes: Some(line),
+            ..Limits::default()
+        };
+        for bytes in [&b"\r\n  {"[..], b"   {}", b"\n\n{}", b"\xEF\xBB\xBF {}"] {
+            let whole = read(Mode::Answer, &[], limits, [bytes]);
+            for at in 0..=bytes.len() {
+                let (before, after) = bytes.split_at(at);
+                assert_eq!(read(Mode::Answer, &[], limits, [before, after]), whole);
+            }
+        }
+    }
+}
