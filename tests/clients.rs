@@ -81,5 +81,5 @@ fn npm_client_2_in_both_eras() {
 #[test]
 fn python_2_in_both_eras() {
     let python = folder().join(".venv/bin/python");
-    run(&python, ".venv/bin/python", "client.py", 27);
+    run(&python, ".venv/bin/python", "client.py", 28);
 }

@@ -118,3 +118,87 @@ fn the_newer_era_needs_no_handshake() {
     assert_eq!(missing["error"]["code"], -32602, "{missing}");
     server.leave();
 }
+
+/// Messages as they should be, to be spoilt.
+fn whole_messages() -> Vec<String> {
+    let initialize = json!({"protocolVersion": LATEST, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    [
+        ("initialize", initialize),
+        ("ping", json!({})),
+        ("server/discover", json!({"_meta": modern(json!({}))})),
+        ("tools/list", json!({"_meta": modern(json!({}))})),
+        (
+            "tools/call",
+            json!({"name": "status", "arguments": {}, "_meta": {"progressToken": "p"}}),
+        ),
+        ("resources/read", json!({"uri": "research://none"})),
+        (
+            "prompts/get",
+            json!({"name": "deep_research", "arguments": {"question": "q"}}),
+        ),
+        (
+            "subscriptions/listen",
+            json!({"notifications": {"resourcesListChanged": true}, "_meta": modern(json!({}))}),
+        ),
+        ("notifications/cancelled", json!({"requestId": 5})),
+    ]
+    .into_iter()
+    .map(|(method, params)| {
+        let mut message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        if !method.starts_with("notifications/") {
+            message["id"] = json!(5);
+        }
+        message.to_string()
+    })
+    .collect()
+}
+
+#[test]
+fn spoilt_messages_never_end_the_server() {
+    const SPOILT: usize = 5000;
+    const SCRAPS: [&[u8]; 9] = [
+        b"{",
+        b"}",
+        b"\"",
+        b"null",
+        b"1e999",
+        b"\\u0000",
+        b",",
+        b"[",
+        b"\xf0\x9f",
+    ];
+    let state = state();
+    let whole = whole_messages();
+    // The same each time, before and after a handshake.
+    for (seed, handshake) in [(1, false), (2, true)] {
+        let mut chance = fastrand::Rng::with_seed(seed);
+        let mut server = Server::start(state.path(), None, &[]);
+        if handshake {
+            server.initialize(LATEST);
+        }
+        let mut lines = Vec::new();
+        for _ in 0..SPOILT {
+            let mut line = whole[chance.usize(..whole.len())].clone().into_bytes();
+            for _ in 0..chance.usize(..4) {
+                let at = chance.usize(..line.len());
+                match chance.u8(..3) {
+                    0 => line[at] = chance.u8(..),
+                    1 => {
+                        drop(line.drain(at..(at + chance.usize(1..8)).min(line.len() - 1).max(at)))
+                    }
+                    _ => drop(
+                        line.splice(at..at, SCRAPS[chance.usize(..SCRAPS.len())].iter().copied()),
+                    ),
+                }
+            }
+            lines.extend(line);
+            lines.push(b'\n');
+        }
+        server.send_raw(&lines);
+        // Each line that comes meanwhile is checked to be a message.
+        server.initialize(LATEST);
+        let listed = server.ask("tools/list", json!({"_meta": modern(json!({}))}));
+        assert!(listed["result"]["tools"].is_array(), "{listed}");
+        server.leave();
+    }
+}

@@ -6,10 +6,12 @@ import sys
 import time
 import urllib.request
 import warnings
+from typing import Any, Literal
 
 import anyio
 import mcp_types as types
 from mcp.client.client import Client
+from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
@@ -126,7 +128,55 @@ async def check(name: str, mode: str, version: str) -> None:
         done(f"{name}: prompts")
 
 
+class TaskMade(types.Result):
+    """What a tool gives back in place of its result."""
+
+    result_type: Literal["task"]
+    task_id: str
+    status: str
+    poll_interval_ms: int
+
+
+class TaskNow(types.Result):
+    """A task as it is now; its result once it has one."""
+
+    task_id: str
+    status: str
+    result: dict[str, Any] | None = None
+
+
+class Tasks(ClientExtension):
+    """The tasks extension, as a client's author would add it."""
+
+    identifier = "io.modelcontextprotocol/tasks"
+    followed = 0
+
+    def claims(self):
+        return [ResultClaim(result_type="task", model=TaskMade, resolve=self.follow)]
+
+    async def follow(self, made: TaskMade, context: ClaimContext) -> types.CallToolResult:
+        assert made.status == "working"
+        params = types.GetTaskRequestParams(task_id=made.task_id)
+        while True:
+            self.followed += 1
+            now = await context.session.send_request(types.GetTaskRequest(params=params), TaskNow)
+            if now.status != "working":
+                assert now.status == "completed", now
+                return types.CallToolResult.model_validate(now.result)
+            await anyio.sleep(0.05)
+
+
+async def check_tasks() -> None:
+    server = StdioServerParameters(command=sys.argv[1], args=["stdio"], env=dict(os.environ))
+    tasks = Tasks()
+    async with Client(server, extensions=[tasks]) as client:
+        result = await client.call_tool("research", {"query": "as a task"})
+        assert result.structured_content["state"] == "done" and tasks.followed > 0
+        done("python: a tool's result through a task")
+
+
 async def main() -> None:
+    await check_tasks()
     await check("python, older era", "legacy", "2025-11-25")
     await check("python, newer era, probed", "auto", "2026-07-28")
     await check("python, newer era, pinned", "2026-07-28", "2026-07-28")

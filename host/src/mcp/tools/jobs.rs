@@ -85,7 +85,7 @@ pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFut
         for job in &jobs {
             let _ = write!(text, "\n- {}", line(job));
         }
-        let listed: Vec<Value> = jobs.iter().map(words::job_json).collect();
+        let listed: Vec<Value> = jobs.iter().map(Job::to_json).collect();
         Ok(Told::new(
             text,
             json!({ "state": "listed", "jobs": listed }),

@@ -10,8 +10,8 @@ use super::super::Service;
 use super::super::args::Args;
 use super::super::call::ToolCall;
 use super::super::reply::{Reply, Told};
-use super::{jobs, words};
-use crate::jobs::{Filter, JobsError, State};
+use super::jobs;
+use crate::jobs::{Filter, Job, JobsError, State};
 
 /// The most running jobs that are named.
 const SHOWN: usize = 20;
@@ -90,8 +90,5 @@ async fn stored(service: &Service, text: &mut String) -> Result<(Value, Vec<Valu
     for job in &running {
         let _ = write!(text, "\n- {}", jobs::line(job));
     }
-    Ok((
-        spend.to_json(),
-        running.iter().map(words::job_json).collect(),
-    ))
+    Ok((spend.to_json(), running.iter().map(Job::to_json).collect()))
 }

@@ -46,16 +46,10 @@ pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
     )
 }
 
-/// A job's JSON with what it has cost so far, where the bill is not there yet.
-#[must_use]
-pub fn job_json(job: &Job) -> Value {
-    job.to_json()
-}
-
 /// The structured content of a job that has not ended, or of one whose outcome was not asked for.
 #[must_use]
 pub fn structured(job: &Job) -> Value {
-    json!({ "state": job.state, "research_id": job.id, "job": job_json(job) })
+    json!({ "state": job.state, "research_id": job.id, "job": job.to_json() })
 }
 
 /// An ended job, with its outcome if there is one.
@@ -84,7 +78,7 @@ pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Told
     let mut content = Map::new();
     content.insert("state".into(), json!(job.state));
     content.insert("research_id".into(), json!(job.id));
-    content.insert("job".into(), job_json(job));
+    content.insert("job".into(), job.to_json());
     if let Some(outcome) = outcome {
         content.insert("outcome".into(), slim(&outcome.json));
     }
