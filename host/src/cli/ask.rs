@@ -105,7 +105,7 @@ async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<(Ended, Growing), 
 }
 
 /// The first interrupt asks the call to stop; the second ends the process at once.
-async fn on_interrupt(cancel: CancellationToken) {
+pub(super) async fn on_interrupt(cancel: CancellationToken) {
     if tokio::signal::ctrl_c().await.is_ok() {
         cancel.cancel();
         if tokio::signal::ctrl_c().await.is_ok() {

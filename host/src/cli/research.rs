@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use super::ask::say;
+use super::ask::{on_interrupt, say};
 use super::display::{Live, research_line};
 use super::options::{Asking, Target, need_key};
 use super::output;
@@ -101,6 +102,9 @@ impl Research {
         let target = asking.output.as_deref().map(Target::prepare).transpose()?;
         let desk = desk::stored(settings);
         let live = Live::start("starting the research");
+        // From here on: a worker that is being started must hear of it too.
+        let cancel = CancellationToken::new();
+        tokio::spawn(on_interrupt(cancel.clone()));
         let submitted = match desk.detach(call).await {
             Ok(submitted) => submitted,
             Err(error) => {
@@ -113,7 +117,7 @@ impl Research {
             live.clear();
             return self.tell_id(&submitted);
         }
-        let followed = self.follow(&desk, &submitted, &live).await;
+        let followed = self.follow(&desk, &submitted, &live, cancel).await;
         live.clear();
         match followed {
             Ok(job) => self.tell_end(&desk, &job, target).await,
@@ -149,11 +153,11 @@ impl Research {
         desk: &Desk,
         submitted: &Submitted,
         live: &Live,
+        cancel: CancellationToken,
     ) -> Result<Job, JobsError> {
         let id = &submitted.job.id;
         let begun = Instant::now();
         let mut watch = desk.watch(id).await?;
-        let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
         loop {
             let job = watch.job().clone();
             if job.state.ended() {
@@ -170,7 +174,7 @@ impl Research {
                         changed?;
                     }
                 }
-                _ = &mut interrupted => {
+                () = cancel.cancelled() => {
                     if submitted.already_running {
                         return Ok(job);
                     }

@@ -9,8 +9,8 @@ use url::Url;
 use super::error::before_reply;
 use super::limits::{CONNECT, ERROR_BODY_BYTES};
 use super::{
-    ApiKey, CallLimits, Classify, Header, KEY_HEADER, KeyError, Limiter, Origin, Phase, Reply,
-    Request, RetryPolicy, UpstreamError,
+    ApiKey, CallLimits, Classify, Header, KEY_HEADER, KEY_TAKEN_OUT, KeyError, Limiter, Origin,
+    Phase, Reply, Request, RetryPolicy, Strip, UpstreamError,
 };
 use crate::engine::answers::FailureKind;
 
@@ -63,6 +63,7 @@ struct Prepared {
     url: Url,
     headers: HeaderMap,
     body: bytes::Bytes,
+    key: HeaderValue,
 }
 
 impl Client {
@@ -90,12 +91,6 @@ impl Client {
             .build()
             .map_err(|error| UpstreamError::Setup(setup_reason(&error)))?;
         Ok(Self { http, config })
-    }
-
-    /// Where calls go.
-    #[must_use]
-    pub fn origin(&self) -> &Origin {
-        &self.config.origin
     }
 
     /// Sends a request and gives the reply once its head has come with a good status.
@@ -181,12 +176,13 @@ impl Client {
                 .map_err(|_| UpstreamError::BadRequest("a header's value"))?;
             headers.append(name, value);
         }
-        headers.insert(HeaderName::from_static(KEY_HEADER), key);
+        headers.insert(HeaderName::from_static(KEY_HEADER), key.clone());
         Ok(Prepared {
             method,
             url,
             headers,
             body: request.body.clone().into(),
+            key,
         })
     }
 
@@ -210,15 +206,15 @@ impl Client {
             .map_err(|error| {
                 before_reply(&error, &self.config.origin, CONNECT, self.may_be_proxied())
             })?;
+        let strip = Strip::new(prepared.key.as_bytes(), KEY_TAKEN_OUT);
         let status = response.status().as_u16();
-        let headers = lossy(response.headers());
+        let headers = lossy(response.headers(), &strip);
         if status == 200 {
-            return Ok(Reply::read(response, status, headers, *limits));
+            return Ok(Reply::read(response, headers, *limits, strip));
         }
         let body = error_body(response, limits).await;
-        Err(UpstreamError::Refused(Box::new(classify(
-            status, &headers, &body,
-        ))))
+        let failure = classify(status, &headers, &strip.whole(&body));
+        Err(UpstreamError::Refused(Box::new(failure)))
     }
 
     /// Whether a proxy is set for such calls; `NO_PROXY` may still exempt this one.
@@ -248,15 +244,12 @@ pub(super) fn sooner(
     }
 }
 
-fn lossy(headers: &HeaderMap) -> Vec<Header> {
+fn lossy(headers: &HeaderMap, strip: &Strip) -> Vec<Header> {
+    let text =
+        |value: &HeaderValue| String::from_utf8_lossy(&strip.whole(value.as_bytes())).into_owned();
     headers
         .iter()
-        .map(|(name, value)| {
-            (
-                name.as_str().to_owned(),
-                String::from_utf8_lossy(value.as_bytes()).into_owned(),
-            )
-        })
+        .map(|(name, value)| (name.as_str().to_owned(), text(value)))
         .collect()
 }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use http::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
-/// What is sent to the simulator instead of a key.
-pub const SIMULATED_KEY: &str = "simulated";
+/// What is sent to the simulator instead of a key: a text that no reply holds.
+pub const SIMULATED_KEY: &str = "the-simulator-needs-no-key";
 
 /// A key that is fit to be sent.
 #[derive(Clone)]

@@ -7,6 +7,7 @@
 //!   that belong to the host (the key, the length, the connection) are dropped.
 //! - [`Client::send`] takes a slot from a [`Limiter`] before every attempt, retries only what cannot have
 //!   been billed, and keeps one deadline over all of it.
+//! - Where the key comes back in a reply, it is taken out before anybody sees it.
 //! - A bad status is classified by the caller's function (the component's), so no body is parsed here.
 //! - A [`Reply`] is read by a task of its own. A consumer that falls behind never holds up the upstream;
 //!   dropping the reply closes the connection at once.
@@ -18,6 +19,7 @@ mod limiter;
 mod limits;
 mod origin;
 mod reply;
+mod strip;
 
 pub use client::{Client, UpstreamConfig};
 pub use error::{Phase, UpstreamError, exit_of};
@@ -26,11 +28,15 @@ pub use limiter::{Limiter, NoSlot, SlidingWindow, SlotFuture};
 pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
 pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
 pub use reply::Reply;
+pub use strip::Strip;
 
 use crate::engine::answers::Failure;
 
 /// The header that carries the key.
 pub const KEY_HEADER: &str = "x-subscription-token";
+
+/// What stands in a reply where the key was.
+pub const KEY_TAKEN_OUT: &str = "[key]";
 
 /// A header's name and its value; bytes that are not UTF-8 are replaced.
 pub type Header = (String, String);

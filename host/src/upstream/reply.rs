@@ -9,15 +9,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::client::sooner;
 use super::error::in_reply;
-use super::{CallLimits, Header, Phase, UpstreamError};
+use super::{CallLimits, Header, Phase, Strip, UpstreamError};
 
 type Part = Result<Bytes, UpstreamError>;
 
-/// A successful reply. A task of its own reads it, so what the consumer does never reaches the upstream;
+/// A successful reply. Its status was 200. A task of its own reads it, so what the consumer does never reaches the upstream;
 /// what was read and not yet taken waits here, bounded by the reply's limit.
 #[derive(Debug)]
 pub struct Reply {
-    status: u16,
     headers: Vec<Header>,
     parts: mpsc::UnboundedReceiver<Part>,
     /// Dropping it drops the response, which closes the connection.
@@ -27,40 +26,25 @@ pub struct Reply {
 impl Reply {
     pub(super) fn read(
         response: reqwest::Response,
-        status: u16,
         headers: Vec<Header>,
         limits: CallLimits,
+        strip: Strip,
     ) -> Self {
         // Unbounded in parts, bounded in bytes: the reader stops at `limits.max_bytes`.
         let (sender, parts) = mpsc::unbounded_channel();
-        let reader = AbortOnDropHandle::new(tokio::spawn(read_all(response, limits, sender)));
+        let reader =
+            AbortOnDropHandle::new(tokio::spawn(read_all(response, limits, strip, sender)));
         Self {
-            status,
             headers,
             parts,
             _reader: reader,
         }
     }
 
-    /// The status: 200.
-    #[must_use]
-    pub fn status(&self) -> u16 {
-        self.status
-    }
-
     /// The headers, names in lower case.
     #[must_use]
     pub fn headers(&self) -> &[Header] {
         &self.headers
-    }
-
-    /// The first header of that name, in whatever case.
-    #[must_use]
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|header| header.0.eq_ignore_ascii_case(name))
-            .map(|header| header.1.as_str())
     }
 
     /// The next bytes, decompressed; `None` at the proper end. Cancel-safe.
@@ -75,21 +59,30 @@ impl Reply {
 async fn read_all(
     mut response: reqwest::Response,
     limits: CallLimits,
+    mut strip: Strip,
     sender: mpsc::UnboundedSender<Part>,
 ) {
     let mut received: u64 = 0;
-    loop {
+    let end = loop {
         let (until, phase, after) = sooner(&limits, Instant::now() + limits.idle, Phase::Idle);
         let part = match timeout_at(until, response.chunk()).await {
             Ok(Ok(Some(bytes))) => count(bytes, &mut received, limits.max_bytes),
-            Ok(Ok(None)) => return,
+            Ok(Ok(None)) => break None,
             Ok(Err(error)) => Err(in_reply(&error, received)),
             Err(_) => Err(timed_out(phase, after)),
         };
-        let last = part.is_err();
-        if sender.send(part).is_err() || last {
+        let bytes = match part {
+            Ok(bytes) => strip.push(bytes),
+            Err(error) => break Some(error),
+        };
+        if !bytes.is_empty() && sender.send(Ok(bytes)).is_err() {
             return;
         }
+    };
+    let held = Some(strip.rest()).filter(|held| !held.is_empty());
+    for part in held.map(Ok).into_iter().chain(end.map(Err)) {
+        // Perhaps nobody listens any more.
+        let _ = sender.send(part);
     }
 }
 

@@ -14,9 +14,9 @@ use url::Url;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::egress::{Checked, Prohibited};
-use super::key::{KeyGuard, Strip};
+use super::key::KeyGuard;
 use super::limits::{CONNECT, REPLY_BYTES, REQUEST_BYTES};
-use crate::upstream::{Limiter, Origin};
+use crate::upstream::{Limiter, Origin, Strip};
 
 /// Headers of a request that belong to the host, beside those that `wasi:http` forbids.
 const HOST_HEADERS: [HeaderName; 4] = [
@@ -185,7 +185,14 @@ impl Sender {
                 .map_or_else(|| value.clone(), |key| key.strip_header(value));
             headers.append(name.clone(), value);
         }
-        let body = body(reply, idle, Strip::new(self.egress.key.as_ref()));
+        let body = body(
+            reply,
+            idle,
+            self.egress
+                .key
+                .as_ref()
+                .map_or_else(Strip::nothing, KeyGuard::strip),
+        );
         let mut response = Response::new(body);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
