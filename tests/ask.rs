@@ -11,7 +11,7 @@
 
 mod support;
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -438,4 +438,38 @@ fn a_detached_research_is_one_job() {
     );
     assert_eq!(result.code, Some(0), "{result:?}");
     assert_eq!(simulator.log().len(), 1);
+}
+
+/// Who asks for what runs already only waits for it: an interrupt ends the wait, not the work.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_wait_for_another_ones_research_alone() {
+    let (world, simulator) = at_once();
+    let question = "sim:stall tides";
+    let first = world.call(&simulator, &["research", "--detach", question]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let id = first.out.trim();
+    simulator.wait_for("the call", |log| log.len() == 1);
+    let mut second = world
+        .calling(&simulator, &["research", question])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    let mut errors = BufReader::new(second.stderr.take().unwrap());
+    errors.read_line(&mut told).unwrap();
+    assert!(
+        told.contains("running already") && told.contains(id),
+        "{told}"
+    );
+    interrupt(&second);
+    errors.read_to_string(&mut told).unwrap();
+    let ran = finish(second);
+    assert_eq!(ran.code, Some(130), "{ran:?} {told}");
+    assert!(told.contains("goes on under the id"), "{told}");
+    assert_eq!(simulator.log()[0]["end"], Value::Null);
+    let cancelled = world.call(&simulator, &["jobs", "cancel", id]);
+    assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
+    simulator.wait_for("the drop", |log| log[0]["end"] == "dropped");
 }

@@ -176,12 +176,17 @@ fn vectors_are_played_to_the_byte() {
         ));
         assert_eq!(unchunked(&reply), vector, "{scenario}");
     }
-    let plain = simulator.send_bytes(&post(
-        &body("sim:citations+gzip why?", json!({})),
-        "x-subscription-token: k\r\n",
-    ));
+    let compressed = body("sim:citations+gzip why?", json!({}));
+    let reply = simulator.send_bytes(&post(&compressed, "x-subscription-token: k\r\n"));
+    assert_eq!(
+        unchunked(&reply),
+        vector,
+        "compressed for one who does not take it"
+    );
+    let headers = "x-subscription-token: k\r\naccept-encoding: gzip\r\n";
+    let reply = simulator.send_bytes(&post(&compressed, headers));
     let mut decoded = Vec::new();
-    flate2::read::GzDecoder::new(&*unchunked(&plain))
+    flate2::read::GzDecoder::new(&*unchunked(&reply))
         .read_to_end(&mut decoded)
         .unwrap();
     assert_eq!(decoded, vector);

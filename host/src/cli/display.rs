@@ -68,9 +68,14 @@ impl Live {
             .set_message(harmless(&message.into()).replace('\n', " "));
     }
 
-    /// Leaves a line above the moving one.
+    /// Leaves a line on standard error, above the moving one where there is one.
     pub fn note(&self, line: &str) {
-        self.0.println(harmless(line).replace('\n', " "));
+        let line = harmless(line).replace('\n', " ");
+        if self.0.is_hidden() {
+            eprintln!("{line}");
+        } else {
+            self.0.println(line);
+        }
     }
 
     /// Takes the line away.

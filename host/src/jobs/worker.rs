@@ -3,6 +3,7 @@
 //! log in the state folder.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -20,12 +21,23 @@ const COMMAND: &str = "worker";
 
 /// How a worker is started. What it needs to know, the key included, is in its environment; its arguments are
 /// the command and the job's id, which everybody on the machine may read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
     /// The program.
     pub program: PathBuf,
     /// Its whole environment; nothing else is passed on.
     pub env: Vec<(OsString, OsString)>,
+}
+
+/// Without the values: the key is among them.
+impl fmt::Debug for WorkerCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("WorkerCommand")
+            .field("program", &self.program)
+            .field("env", &names)
+            .finish()
+    }
 }
 
 impl WorkerCommand {

@@ -115,10 +115,10 @@ async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
             Refused::Rate.response(Variants::default(), Value::Null),
         );
     }
-    checked(&shared, &body, entry)
+    checked(&shared, &body, takes_gzip(&head.headers), entry)
 }
 
-fn checked(shared: &Shared, body: &Bytes, mut entry: Entry) -> Response {
+fn checked(shared: &Shared, body: &Bytes, gzip: bool, mut entry: Entry) -> Response {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
     let (asked, notes) = match check(&parsed) {
         Ok(accepted) => accepted,
@@ -130,13 +130,15 @@ fn checked(shared: &Shared, body: &Bytes, mut entry: Entry) -> Response {
         }
         Err(Rejected::Options(text)) => return finish(&mut entry, detail(422, text)),
     };
-    let (scenario, question) = match Scenario::of_question(&asked.question) {
+    let (mut scenario, question) = match Scenario::of_question(&asked.question) {
         Ok((scenario, question)) => (
             scenario.unwrap_or_else(|| shared.options.scenario.clone()),
             question.to_owned(),
         ),
         Err(unknown) => return finish(&mut entry, detail(422, &unknown.to_string())),
     };
+    // Compressed only for those who say that they can read it.
+    scenario.variants.gzip &= gzip;
     entry.note(|record| {
         record.scenario = scenario.to_string();
         record.notes = notes;
@@ -335,6 +337,11 @@ fn finish(entry: &mut Entry, response: Response) -> Response {
     entry.note(|record| record.status = response.status().as_u16());
     entry.end("complete");
     response
+}
+
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT_ENCODING);
+    accepted.is_some_and(|value| value.to_str().is_ok_and(|text| text.contains("gzip")))
 }
 
 fn has_key(headers: &HeaderMap) -> bool {
