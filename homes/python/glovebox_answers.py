@@ -166,11 +166,18 @@ class Parser:
             exports.call("reply", "[method]parser.head", self._inner, pairs)
 
     def push(self, chunk: bytes) -> Batch:
+        if not isinstance(chunk, bytes):
+            raise TypeError(f"a chunk must be bytes, not {type(chunk).__name__}")
+        if self._inner is None:
+            raise RuntimeError("this stream is finished; make a new parser for the next one")
         return _batch(self._push(self._exports.store, self._inner, chunk))
 
     def finish(self) -> Finished:
         """Ends the stream; the parser is used up."""
-        finished = self._exports.call("reply", "[static]parser.finish", self._inner)
+        if self._inner is None:
+            raise RuntimeError("this stream is finished already")
+        inner, self._inner = self._inner, None
+        finished = self._exports.call("reply", "[static]parser.finish", inner)
         return Finished(self._exports, finished.outcome, _batch(finished.last))
 
 
@@ -206,9 +213,10 @@ class Answers:
         if (place := fields["user_location"]) is not None:
             fields["user_location"] = _record({name: place.get(name) for name in ("city", "country", "region", "timezone")})
         built = self._exports().call("request", "build", _record(fields))
-        if built.tag == "err":
-            raise InvalidQuestion(_plain(built.payload))
-        return _plain(built.payload)
+        # A result whose two sides differ in type comes as the side itself.
+        if isinstance(built, list):
+            raise InvalidQuestion(_plain(built))
+        return _plain(built)
 
     def failure(self, status: int, headers: Headers, body: bytes) -> dict[str, Any]:
         """What an unsuccessful HTTP reply means."""

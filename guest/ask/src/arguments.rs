@@ -14,12 +14,15 @@ pub(crate) struct Wanted {
     pub(crate) question: Question,
     /// Whether the outcome is printed as JSON.
     pub(crate) json: bool,
+    /// Another origin than that of the environment.
+    pub(crate) upstream: Option<String>,
 }
 
 /// Reads the arguments; `None` where help was asked for.
 pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Option<Wanted>, String> {
     let mut words: Vec<String> = Vec::new();
     let mut json = false;
+    let mut upstream = None;
     let mut citations = true;
     let mut question = Question {
         model: Some("brave".to_owned()),
@@ -51,6 +54,7 @@ pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Option<Wan
             "--no-citations" => citations = false,
             "--country" => question.country = Some(value()?),
             "--language" => question.language = Some(value()?),
+            "--upstream" => upstream = Some(value()?),
             "--model" => question.model = Some(value()?),
             "--iterations" => {
                 question.research_maximum_number_of_iterations = Some(number(flag, &value()?)?)
@@ -75,7 +79,11 @@ pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Option<Wan
     if question.query.trim().is_empty() {
         return Err("no question".to_owned());
     }
-    Ok(Some(Wanted { question, json }))
+    Ok(Some(Wanted {
+        question,
+        json,
+        upstream,
+    }))
 }
 
 fn number(flag: &str, text: &str) -> Result<i64, String> {

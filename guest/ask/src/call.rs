@@ -41,7 +41,7 @@ pub(crate) fn origin(given: Option<&str>) -> Result<String, String> {
             Ok(origin.to_owned())
         }
         _ => Err(format!(
-            "GLOVEBOX_UPSTREAM is {origin}; it must be https, or http to this machine, so that the key is not shown to the network"
+            "the upstream is {origin}; it must be https, or http to this machine, so that the key is not shown to the network"
         )),
     }
 }

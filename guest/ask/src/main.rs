@@ -20,6 +20,7 @@ usage: ask [OPTIONS] QUESTION…   (a single - reads the question from the stand
   --country CC             two letters, or ALL
   --language LL            such as en or pt-br
   --model NAME             brave or brave-pro
+  --upstream ORIGIN        another origin than GLOVEBOX_UPSTREAM says
   --no-citations           without inline citations
   --iterations N           research: 1 to 5
   --queries N              research: 1 to 50
@@ -68,7 +69,13 @@ async fn run(wanted: &Wanted) -> Result<bool, String> {
         .ok_or(
             "no key: set BRAVE_ANSWERS_KEY for this component (glovebox run does so by itself)",
         )?;
-    let origin = call::origin(variable("GLOVEBOX_UPSTREAM").as_deref())?;
+    let origin = call::origin(
+        wanted
+            .upstream
+            .clone()
+            .or_else(|| variable("GLOVEBOX_UPSTREAM"))
+            .as_deref(),
+    )?;
     let mut reply = call::send(&origin, &key, request).await?;
     let mut parser = answers::Parser::new(mode, answers::Limits::default());
     parser.head(&reply.headers);

@@ -1,6 +1,5 @@
 //! `glovebox run`: a WASI 0.2 command component in the sandbox.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,15 +23,14 @@ pub struct Run {
     /// How long it may take, waiting included
     #[arg(long, default_value_t = RunLimits::default().total.as_secs(), value_name = "SECONDS")]
     max_seconds: u64,
-    /// The component, built for wasm32-wasip2
-    component: PathBuf,
-    /// What is passed on to it
+    /// The component, built for wasm32-wasip2, and what is passed on to it: all that follows is its own
     #[arg(
         trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "ARGUMENTS"
+        required = true,
+        num_args = 1..,
+        value_name = "COMPONENT [ARGUMENTS]"
     )]
-    arguments: Vec<String>,
+    command: Vec<String>,
 }
 
 impl Run {
@@ -41,6 +39,10 @@ impl Run {
     /// # Errors
     /// When the simulator cannot be started.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
+        let mut command = self.command.into_iter();
+        let Some(component) = command.next() else {
+            return Ok(Exit::Usage);
+        };
         let simulator = if settings.simulate.value {
             let pace = settings.pace.value.unwrap_or(COMMAND_PACE);
             Some(
@@ -58,8 +60,8 @@ impl Run {
             None => (settings.upstream.value.clone(), key(settings.key())),
         };
         let run = wasi::Run {
-            component: self.component,
-            arguments: self.arguments,
+            component: component.into(),
+            arguments: command.collect(),
             origin,
             key,
             limits: RunLimits {

@@ -1,0 +1,185 @@
+//! The page that `glovebox web` serves, in real Chromium; and what the server says over the wire.
+//!
+//! `tests/homes/prepare` installs the driver, and Chromium is Debian's. Where one of them is missing the page's
+//! test says so and passes, unless GLOVEBOX_REQUIRE_CLIENTS=1.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    dead_code
+)]
+
+mod support;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use support::{GENEROUS, Ran, World};
+
+/// Checks that browser.mjs makes; one that stops early must not pass.
+const CHECKS: usize = 13;
+
+/// `glovebox web` as a process.
+struct Page {
+    child: Child,
+    url: String,
+}
+
+impl Page {
+    fn start(world: &World) -> Self {
+        let mut child = world
+            .command(&["web"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut url)
+            .unwrap();
+        Self {
+            child,
+            url: url.trim().to_owned(),
+        }
+    }
+
+    fn address(&self) -> &str {
+        self.url
+            .strip_prefix("http://")
+            .unwrap()
+            .trim_end_matches('/')
+    }
+
+    /// One raw exchange.
+    fn get(&self, method: &str, path: &str, host: &str) -> String {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(GENEROUS)).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut reply = Vec::new();
+        stream.read_to_end(&mut reply).unwrap();
+        String::from_utf8_lossy(&reply).into_owned()
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_page_in_chromium() {
+    let homes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/homes");
+    let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
+    for needed in [homes.join("node_modules/playwright-core"), chromium.into()] {
+        if !needed.exists() {
+            let missing = format!(
+                "{} is not there: tests/homes/prepare and the package chromium bring it",
+                needed.display()
+            );
+            assert!(
+                std::env::var_os("GLOVEBOX_REQUIRE_CLIENTS").is_none(),
+                "{missing}"
+            );
+            eprintln!("skipped: {missing}");
+            return;
+        }
+    }
+    let world = World::new();
+    let page = Page::start(&world);
+    let script = Command::new("node")
+        .arg(homes.join("browser.mjs"))
+        .arg(&page.url)
+        .arg(homes.join("../../fixtures"))
+        .output();
+    let ran = Ran::of(script.unwrap());
+    let checks: Vec<Value> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let failed: Vec<&Value> = checks
+        .iter()
+        .filter(|check| !check["problem"].is_null())
+        .collect();
+    assert!(
+        failed.is_empty() && ran.code == Some(0),
+        "{failed:#?}\n{}",
+        ran.err
+    );
+    assert_eq!(checks.len(), CHECKS, "{ran:?}");
+    eprintln!("{}", ran.err);
+}
+
+#[test]
+fn the_server_serves_this_machine_alone_and_says_what_the_page_may_do() {
+    let world = World::new();
+    let page = Page::start(&world);
+    let own = page.address().to_owned();
+    let reply = page.get("GET", "/", &own);
+    assert!(
+        reply.starts_with("HTTP/1.1 200") && reply.contains("text/html"),
+        "{reply}"
+    );
+    for policy in [
+        "default-src 'none'",
+        "script-src 'self' 'wasm-unsafe-eval';",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+    ] {
+        assert!(reply.contains(policy), "{policy} is missing: {reply}");
+    }
+    assert!(reply.contains("x-content-type-options: nosniff"), "{reply}");
+    assert!(
+        !reply.contains("unsafe-inline") && !reply.contains("'unsafe-eval'"),
+        "{reply}"
+    );
+    let (_, port) = own.rsplit_once(':').unwrap();
+    assert!(
+        page.get("GET", "/", &format!("localhost:{port}"))
+            .starts_with("HTTP/1.1 200")
+    );
+    for foreign in [
+        "evil.example",
+        &format!("evil.example:{port}"),
+        &format!("127.0.0.1.evil.example:{port}"),
+        "127.0.0.1:1",
+        "127.0.0.1",
+    ] {
+        assert!(
+            page.get("GET", "/", foreign).starts_with("HTTP/1.1 403"),
+            "{foreign}"
+        );
+    }
+    assert!(page.get("POST", "/", &own).starts_with("HTTP/1.1 405"));
+    assert!(
+        page.get("GET", "/../host/Cargo.toml", &own)
+            .starts_with("HTTP/1.1 404")
+    );
+    assert!(
+        page.get("GET", "/answers/component/answers.core.wasm", &own)
+            .contains("application/wasm")
+    );
+    assert!(
+        page.get("GET", "/vectors/plain.sse", &own)
+            .contains("application/octet-stream")
+    );
+}
+
+#[test]
+fn it_listens_on_loopback_only() {
+    let ran = World::new().run(&["web", "--listen", "0.0.0.0:0"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("loopback"), "{ran:?}");
+}

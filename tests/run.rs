@@ -1,0 +1,287 @@
+//! `glovebox run` from outside: what a component gets, what it does not, and what stops it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    dead_code
+)]
+
+mod support;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use support::{KEY, Served, Simulated, World, http, read_request};
+
+/// What a guest finds in place of the key.
+const PLACEHOLDER: &str = "glovebox-puts-the-key-here";
+
+fn ask() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest/dist/ask.wasm");
+    path.display().to_string()
+}
+
+/// A command component from the text of its core module.
+fn component(world: &World, module: &str) -> String {
+    let text = format!(
+        r#"(component
+             (core module $m {module})
+             (core instance $i (instantiate $m))
+             (func $run (result (result)) (canon lift (core func $i "run")))
+             (instance $run-instance (export "run" (func $run)))
+             (export "wasi:cli/run@0.2.0" (instance $run-instance)))"#
+    );
+    let path: PathBuf = world.path().join("bad.wasm");
+    std::fs::write(&path, wat::parse_str(text).unwrap()).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn an_answer_through_the_sandbox() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let ran = world.call(
+        &simulator,
+        &["run", &ask(), "sim:citations", "iron", "bridges"],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.out.contains("[1]") && ran.out.ends_with('\n'),
+        "{ran:?}"
+    );
+    assert!(
+        ran.err.contains("[1] http") && ran.err.contains("cost: $0.0"),
+        "{ran:?}"
+    );
+    let log = simulator.log();
+    assert_eq!(log.len(), 1, "{log:?}");
+}
+
+#[test]
+fn research_as_json_is_what_the_host_gives() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let ran = world.call(
+        &simulator,
+        &["run", &ask(), "--research", "--json", "sim:research-3 heat"],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let expected = include_str!("../fixtures/research-3.json");
+    let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+    assert_eq!(ran.json(), expected);
+}
+
+#[test]
+fn the_simulator_can_be_its_upstream() {
+    let ran = World::new().run(&["--simulate", "--pace", "0", "run", &ask(), "tides"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn the_guest_never_holds_the_key() {
+    let world = World::new();
+    // An origin that tells its client all that it was told.
+    let echo = Served::with(|mut stream| {
+        let request = read_request(&mut stream).to_lowercase();
+        let line = |name: &str| {
+            request
+                .lines()
+                .find(|line| line.starts_with(name))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let token = line("x-subscription-token");
+        let real = request.contains(&KEY.to_lowercase());
+        // In its own case, cut in the middle, as a real echo would be.
+        let (first, second) = KEY.split_at(7);
+        let body = format!("{token} {real} {first}");
+        let reply = http(&format!(
+            "data: {{\"choices\":[{{\"delta\":{{\"content\":\"{body}{second} end\"}}}}]}}\n\ndata: [DONE]\n\n"
+        ));
+        let text = String::from_utf8(reply).unwrap();
+        let at = text.find(first).unwrap() + first.len();
+        for part in [&text[..at], &text[at..]] {
+            stream.write_all(part.as_bytes()).unwrap();
+            stream.flush().unwrap();
+        }
+    });
+    let mut command = world.command(&["run", &ask(), "x"]);
+    command
+        .env("GLOVEBOX_UPSTREAM", &echo.url)
+        .env("BRAVE_ANSWERS_KEY", KEY);
+    let ran = support::Ran::of(command.output().unwrap());
+    assert!(
+        ran.out.contains(" true "),
+        "the origin did not get the key: {ran:?}"
+    );
+    assert!(ran.out.contains(&format!("{PLACEHOLDER} end")), "{ran:?}");
+    assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{ran:?}");
+}
+
+#[test]
+fn another_origin_is_refused_by_name_and_never_connected_to() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let other = Served::start(http("data: [DONE]\n\n"));
+    let ran = world.call(&simulator, &["run", &ask(), "--upstream", &other.url, "x"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains(&other.url)
+            && ran.err.contains("GLOVEBOX_UPSTREAM")
+            && ran.err.contains("--upstream"),
+        "{ran:?}"
+    );
+    assert_eq!(other.connections(), 0);
+    assert_eq!(simulator.log().len(), 0);
+}
+
+#[test]
+fn requests_beyond_the_allowed_are_refused_by_name() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let ran = world.call(&simulator, &["run", "--max-requests", "0", &ask(), "x"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("--max-requests"), "{ran:?}");
+    assert_eq!(simulator.log().len(), 0);
+}
+
+#[test]
+fn a_redirect_is_handed_over_and_not_followed() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let ran = world.call(&simulator, &["run", &ask(), "sim:redirect", "x"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("redirect"), "{ran:?}");
+    assert_eq!(simulator.log().len(), 1);
+}
+
+#[test]
+fn a_bad_key_and_a_broken_stream_are_told_in_words() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    for (scenario, words) in [
+        ("sim:error-422-key", "key"),
+        ("sim:error-midstream", "error"),
+        ("sim:reset", "broke off"),
+        ("sim:length", "length"),
+    ] {
+        let ran = world.call(&simulator, &["run", &ask(), scenario, "x"]);
+        assert_eq!(ran.code, Some(1), "{scenario}: {ran:?}");
+        assert!(ran.err.contains(words), "{scenario}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_gzipped_reply_is_read() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let ran = world.call(&simulator, &["run", &ask(), "sim:gzip", "x"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn it_has_no_other_environment_and_says_so_without_a_key() {
+    let world = World::new();
+    let mut command = world.command(&["run", &ask(), "x"]);
+    command.env("GLOVEBOX_UPSTREAM", "http://127.0.0.1:1");
+    let ran = support::Ran::of(command.output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("no key"), "{ran:?}");
+}
+
+#[test]
+fn an_endless_loop_is_stopped_and_waiting_is_not_running() {
+    let world = World::new();
+    let bad = component(
+        &world,
+        r#"(func (export "run") (result i32) (loop $l (br $l)) (i32.const 0))"#,
+    );
+    let start = Instant::now();
+    let ran = world.run(&["run", &bad]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("own time"), "{ran:?}");
+    assert!(
+        start.elapsed() > Duration::from_secs(9),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn a_stalled_upstream_ends_with_the_total_time() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let ran = world.call(
+        &simulator,
+        &["run", "--max-seconds", "2", &ask(), "sim:stall", "x"],
+    );
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("--max-seconds"), "{ran:?}");
+    simulator.wait_for("the connection gone", |log| {
+        log.iter()
+            .all(|entry| !entry["end"].is_null() || !entry["ended"].is_null())
+    });
+}
+
+#[test]
+fn a_memory_hog_is_stopped_by_name() {
+    let world = World::new();
+    let bad = component(
+        &world,
+        r#"(memory 1)
+           (func (export "run") (result i32)
+             (loop $more (br_if $more (i32.ne (memory.grow (i32.const 256)) (i32.const -1))))
+             unreachable)"#,
+    );
+    let ran = world.run(&["run", &bad]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("256 MiB of memory"), "{ran:?}");
+}
+
+#[test]
+fn a_trap_and_a_failure_of_its_own_are_told_apart() {
+    let world = World::new();
+    let trap = world.run(&[
+        "run",
+        &component(&world, r#"(func (export "run") (result i32) unreachable)"#),
+    ]);
+    assert_eq!(trap.code, Some(1), "{trap:?}");
+    assert!(trap.err.contains("the component failed"), "{trap:?}");
+    let fails = world.run(&[
+        "run",
+        &component(
+            &world,
+            r#"(func (export "run") (result i32) (i32.const 1))"#,
+        ),
+    ]);
+    assert_eq!((fails.code, fails.err.as_str()), (Some(1), ""), "{fails:?}");
+    let works = world.run(&[
+        "run",
+        &component(
+            &world,
+            r#"(func (export "run") (result i32) (i32.const 0))"#,
+        ),
+    ]);
+    assert_eq!((works.code, works.err.as_str()), (Some(0), ""), "{works:?}");
+}
+
+#[test]
+fn what_is_no_command_is_refused_with_the_reason() {
+    let world = World::new();
+    let parser = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest/dist/answers.wasm");
+    let ran = world.run(&["run", &parser.display().to_string()]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains("cannot be run") && ran.err.contains("wasm32-wasip2"),
+        "{ran:?}"
+    );
+    let gone = world.run(&["run", "not-there.wasm"]);
+    assert!(
+        gone.code == Some(1) && gone.err.contains("cannot read"),
+        "{gone:?}"
+    );
+}
