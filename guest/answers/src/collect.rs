@@ -165,6 +165,10 @@ impl Collector {
 
     fn citation(&mut self, payload: &Json) {
         self.signs.answer = true;
+        // Research has no citations, and its sources are numbered by other rules.
+        if self.mode == Mode::Research {
+            return self.warn(code::BAD_TAG, "a citation in research");
+        }
         let Some(frame) = Frame::read(payload) else {
             return self.warn(code::BAD_CITATION, "a citation without a URL");
         };
@@ -266,7 +270,10 @@ impl Collector {
 
     fn answer(&mut self, payload: &str) {
         let text = match Json::parse(payload) {
-            Some(Json::Text(text)) => text,
+            Some(Json::Text(text)) => {
+                self.signs.research = true;
+                text
+            }
             Some(object @ Json::Object(_)) => {
                 self.signs.research = true;
                 match object.text_of("answer") {

@@ -329,7 +329,8 @@ pub fn infer_mode(bytes: &[u8]) -> Mode {
     let mut parser = Parser::new(Mode::Research, Limits::default());
     parser.push(bytes);
     let signs = parser.reader.collector.signs;
-    if signs.research && !signs.answer {
+    let begun = parser.reader.tags.holds_json_answer();
+    if (signs.research || begun) && !signs.answer {
         Mode::Research
     } else {
         Mode::Answer

@@ -255,6 +255,12 @@ impl Recogniser {
         candidate.is_some_and(|candidate| candidate.tag == Tag::Answer)
     }
 
+    /// Whether what is held open is an answer, and JSON so far.
+    pub(crate) fn holds_json_answer(&self) -> bool {
+        let bare = |candidate: &Candidate| matches!(candidate.phase, Phase::Bare);
+        self.holds_answer() && !self.candidate.as_ref().is_some_and(bare)
+    }
+
     /// The end of the content: takes out what is held, of an answer as much as is its own. Gives the
     /// possible tag, if its opener was whole, and its payload so far.
     pub(crate) fn take_open(&mut self) -> (Option<Tag>, String) {
