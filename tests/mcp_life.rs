@@ -306,3 +306,20 @@ fn nothing_but_messages_is_ever_on_the_output() {
     assert!(said.contains("TRACE"), "the log is on standard error");
     assert!(!said.contains("a-key-for-tests"), "the key is in the log");
 }
+
+#[test]
+fn a_client_that_leaves_without_reading_does_not_keep_the_process() {
+    let state = state();
+    let mut server = Server::unread(state.path(), None, &[], &[]);
+    server.send(&json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {"protocolVersion": LATEST, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+    }));
+    for _ in 0..500 {
+        server.request("tools/list", json!({}));
+    }
+    let at = Instant::now();
+    server.close();
+    assert_eq!(server.wait(), Some(0));
+    assert!(at.elapsed() < Duration::from_secs(9), "{:?}", at.elapsed());
+}
