@@ -10,8 +10,9 @@
 
 mod support;
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use support::{KEY, Ran, Simulated, World, each};
 
@@ -145,4 +146,55 @@ fn a_key_that_cannot_be_used_is_not_shown_either() {
             assert_clean(&format!("{args:?}"), format!("{ran:?}").as_bytes());
         }
     }
+}
+
+/// The same for a server: a call that fails and one that does not, and the status.
+#[test]
+fn a_server_does_not_show_the_key() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let mut child = world
+        .calling(&simulator, &["stdio"])
+        .env("RUST_LOG", "trace")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(world.path().join("stderr")).unwrap())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut replies = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut ask = |id: u32, method: &str, params: serde_json::Value| {
+        let request =
+            serde_json::json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        writeln!(input, "{request}").unwrap();
+        loop {
+            let line = replies.next().expect("the server went away").unwrap();
+            assert_clean(method, line.as_bytes());
+            if line.contains(&format!("\"id\":{id}")) {
+                return line;
+            }
+        }
+    };
+    let client = serde_json::json!({"name": "test", "version": "1"});
+    let hello = serde_json::json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    ask(1, "initialize", hello);
+    let call = |name: &str, arguments: serde_json::Value| serde_json::json!({"name": name, "arguments": arguments});
+    let good = ask(
+        2,
+        "tools/call",
+        call("answers", serde_json::json!({"query": "why?"})),
+    );
+    assert!(good.contains("Cost:") || good.contains("cost"), "{good}");
+    ask(
+        3,
+        "tools/call",
+        call(
+            "answers",
+            serde_json::json!({"query": "sim:error-422-key why?"}),
+        ),
+    );
+    ask(4, "tools/call", call("status", serde_json::json!({})));
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert!(assert_files_clean(world.path()) > 1);
 }

@@ -22,6 +22,13 @@ const FIRST_WAIT: Duration = Duration::from_millis(300);
 const JITTER: f64 = 0.5;
 /// A wait that the upstream asks for beyond this is not waited out but reported.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// An unused connection older than this may be gone without a word, after a sleep or behind a router; a call on
+/// it would wait in vain.
+const POOL_IDLE: Duration = Duration::from_secs(30);
+/// Research may be silent for a minute; what lies between forgets connections on which nothing moves.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+/// A network that was away for a moment is no reason to lose a research.
+const KEEPALIVE_ANSWER: Duration = Duration::from_secs(60);
 /// Headers that belong to the host, whatever the component wants.
 const HOST_HEADERS: [&str; 14] = [
     KEY_HEADER,
@@ -79,6 +86,10 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .connect_timeout(CONNECT)
+            .pool_idle_timeout(POOL_IDLE)
+            .tcp_keepalive(KEEPALIVE)
+            .http2_keep_alive_interval(KEEPALIVE)
+            .http2_keep_alive_timeout(KEEPALIVE_ANSWER)
             .gzip(true);
         if config.origin.is_loopback() {
             builder = builder.no_proxy();
