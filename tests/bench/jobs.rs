@@ -16,6 +16,7 @@ use glovebox::jobs::{
     End, Filter, Inserted, JobId, JobStore, Micros, NewJob, Rendered, Settlement, SqliteStore,
     State,
 };
+use rusqlite::{Connection, Transaction};
 
 /// Jobs of the full store.
 const STORED: usize = 100_000;
@@ -53,19 +54,68 @@ fn end() -> End {
             plain: text,
         }),
         whole: true,
+        captured: true,
         error: None,
         note: None,
         progress: None,
     }
 }
 
+/// Stores one job of each kind as the program does, then copies of them in one transaction: the store itself
+/// syncs every call, which would take half an hour.
 fn fill(path: &Path) {
     let store = SqliteStore::open(path).unwrap();
+    let kinds: Vec<JobId> = (0..3)
+        .map(|number| {
+            let job = job(number);
+            store.insert(&job, None, NOW).unwrap();
+            store.finish(&job.id, &end(), NOW).unwrap();
+            job.id
+        })
+        .collect();
+    drop(store);
+    let mut database = Connection::open(path).unwrap();
+    let copying = database.transaction().unwrap();
     for number in 0..STORED {
-        let job = job(number);
-        let at = NOW.plus(i64::try_from(number).unwrap() * 10);
-        store.insert(&job, None, at).unwrap();
-        store.finish(&job.id, &end(), at).unwrap();
+        let kind = kinds.get(number % kinds.len()).unwrap();
+        let at = NOW.0 + i64::try_from(number).unwrap() * 10;
+        copy(&copying, kind, &JobId::new(), number, at);
+    }
+    copying
+        .execute_batch(
+            "UPDATE revision SET last = (SELECT max(revision) FROM job);
+             UPDATE spend SET calls = (SELECT count(*) FROM ledger WHERE ledger.tool = spend.tool)",
+        )
+        .unwrap();
+    copying.commit().unwrap();
+}
+
+fn copy(copying: &Transaction<'_>, kind: &JobId, id: &JobId, number: usize, at: i64) {
+    for table in ["job", "payload", "outcome", "ledger"] {
+        let changes = match table {
+            "job" => {
+                "id = ?1, fingerprint = ?2, created = ?3, ended = ?3,
+                 revision = (SELECT max(revision) + 1 FROM job)"
+            }
+            _ => "id = ?1 WHERE ?2 <> '' AND ?3 > 0",
+        };
+        let run = |sql: &str| copying.prepare_cached(sql).unwrap().execute([]).unwrap();
+        run(&format!("DROP TABLE IF EXISTS temp.{table}_copy"));
+        copying
+            .execute(
+                &format!("CREATE TEMP TABLE {table}_copy AS SELECT * FROM {table} WHERE id = ?1"),
+                [kind.as_str()],
+            )
+            .unwrap();
+        copying
+            .execute(
+                &format!("UPDATE temp.{table}_copy SET {changes}"),
+                (id.as_str(), format!("{number:064x}"), at),
+            )
+            .unwrap();
+        run(&format!(
+            "INSERT INTO {table} SELECT * FROM temp.{table}_copy"
+        ));
     }
 }
 
@@ -87,7 +137,6 @@ struct Figures {
     status: Duration,
     list: Duration,
     list_all: Duration,
-    active: Duration,
 }
 
 fn measure(path: &Path) -> Figures {
@@ -106,26 +155,31 @@ fn measure(path: &Path) -> Figures {
         black_box(store.lookup(&id).unwrap());
     });
     let filter = |all, state| Filter { all, state };
+    // As the desk does it: those whose owners died are looked for first.
     let list = median(|_| {
+        black_box(store.active().unwrap());
         black_box(store.list(filter(false, None), 20).unwrap());
     });
     let list_all = median(|_| {
         black_box(store.list(filter(true, Some(State::Queued)), 20).unwrap());
-    });
-    let active = median(|_| {
-        black_box(store.active().unwrap());
     });
     Figures {
         submit,
         status,
         list,
         list_all,
-        active,
     }
 }
 
 fn main() {
-    let dir = tempfile::tempdir().unwrap();
+    // In memory where there is such a folder: the pace of a disk is the same for both and would hide the rest.
+    let shm = Path::new("/dev/shm");
+    let dir = if shm.is_dir() {
+        tempfile::tempdir_in(shm)
+    } else {
+        tempfile::tempdir()
+    };
+    let dir = dir.unwrap();
     let (empty, full) = (dir.path().join("empty.db"), dir.path().join("full.db"));
     println!("storing {STORED} jobs");
     fill(&full);
@@ -135,7 +189,6 @@ fn main() {
         ("status", empty.status, full.status),
         ("list", empty.list, full.list),
         ("list --all --state", empty.list_all, full.list_all),
-        ("who is alive", empty.active, full.active),
     ];
     let mut passed = true;
     for (name, empty, full) in rows {

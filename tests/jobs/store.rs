@@ -41,6 +41,7 @@ fn end(state: State, settlement: Settlement) -> End {
         settlement,
         outcome: None,
         whole: false,
+        captured: true,
         error: None,
         note: None,
         progress: None,
@@ -269,7 +270,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// A desk in this process, on a simulator in this process, with a clock that can be moved.
-async fn desk(dir: &Path, clock: Arc<SetClock>, budget: Option<Micros>) -> (Desk, Simulator) {
+pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> (Desk, Simulator) {
     let simulator = Simulator::start(Options {
         pace: 0.0,
         ..Options::default()
@@ -296,7 +297,7 @@ async fn desk(dir: &Path, clock: Arc<SetClock>, budget: Option<Micros>) -> (Desk
     (desk, simulator)
 }
 
-fn call(query: &str) -> glovebox::jobs::Call {
+pub fn call(query: &str) -> glovebox::jobs::Call {
     let question = glovebox::engine::answers::Question {
         query: query.to_owned(),
         model: Some("brave".to_owned()),
@@ -336,7 +337,7 @@ fn call(query: &str) -> glovebox::jobs::Call {
 async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (desk, _simulator) = desk(dir.path(), Arc::clone(&clock), None).await;
+    let (desk, _simulator) = desk(dir.path(), clock.clone(), None).await;
     let (updates, _) = tokio::sync::mpsc::unbounded_channel();
     let submitted = desk.submit(call("a day")).await.unwrap();
     let id = submitted.job.id.clone();
@@ -399,7 +400,7 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
 async fn only_what_has_ended_can_be_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (desk, _simulator) = desk(dir.path(), Arc::clone(&clock), None).await;
+    let (desk, _simulator) = desk(dir.path(), clock.clone(), None).await;
     let id = desk.submit(call("not yet")).await.unwrap().job.id;
     assert!(matches!(
         desk.delete(&id).await,

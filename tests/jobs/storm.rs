@@ -1,16 +1,22 @@
 //! Many processes on one store: submits, reads, cancels and kills, as fast as they come.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use glovebox::jobs::Filter;
+use glovebox::jobs::clock::WallClock;
 use rusqlite::Connection;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
+use crate::store::{call, desk};
 use crate::support::{Machine, Simulator, is_end, kill, words};
 
 /// Clients at once.
 const CLIENTS: u64 = 10;
+/// Servers at once, beside the clients.
+const SERVERS: u64 = 4;
 /// Workers at once.
 const WORKERS: usize = 20;
 /// Researches in all: at two requests a second more would only make the end longer.
@@ -42,6 +48,10 @@ fn nothing_is_lost_in_a_storm() {
             let (machine, seen) = (&machine, &seen);
             scope.spawn(move || client_of(machine, seen, client, end));
         }
+        for server in 0..SERVERS {
+            let (machine, seen) = (&machine, &seen);
+            scope.spawn(move || server_of(machine, seen, server, end));
+        }
     });
     let seen = seen.into_inner().unwrap();
     assert!(seen.submits >= 10 && seen.reads >= 20 && seen.killed >= 1);
@@ -68,6 +78,33 @@ fn client_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
             }
         }
     }
+}
+
+/// One server: a desk that stays open, with calls in its own process, some of them cancelled.
+fn server_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
+    let mut random = fastrand::Rng::with_seed(100 + number);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let (desk, _simulator) = desk(&machine.state(), Arc::new(WallClock), None).await;
+        while Instant::now() < end {
+            let submitted = desk.submit(call("asked of a server")).await.unwrap();
+            let id = submitted.job.id;
+            assert!(seen.lock().unwrap().ids.insert(id.to_string()));
+            let cancel = CancellationToken::new();
+            if random.bool() {
+                cancel.cancel();
+            }
+            let (updates, _) = tokio::sync::mpsc::unbounded_channel();
+            let ended = desk.run(&id, cancel, updates).await.unwrap();
+            assert!(ended.job.state.ended());
+            let all = Filter {
+                all: true,
+                state: None,
+            };
+            assert!(!desk.list(all, 50).await.unwrap().is_empty());
+            seen.lock().unwrap().reads += 1;
+        }
+    });
 }
 
 fn submit(machine: &Machine, seen: &Mutex<Seen>, random: &mut fastrand::Rng) {

@@ -86,7 +86,8 @@ fn what_remains_of_a_worker_killed_at_any_moment() {
         let job = machine.ended(&id);
         let output = machine.run(&["jobs", "result", &id, "--json"]);
         let state = job["state"].as_str().unwrap().to_owned();
-        let capture = std::fs::read(job["capture"].as_str().unwrap()).unwrap_or_default();
+        let capture =
+            std::fs::read(job["capture"].as_str().unwrap_or_default()).unwrap_or_default();
         let held = engine.parse_all(Mode::Research, &[], &capture).unwrap();
         let asked = simulator.asked(&query).is_some();
         if held.complete {

@@ -73,7 +73,8 @@ fn verdict(opened: &Opened, engine: &Engine, job: &Job) -> Result<End, JobsError
     if outcome.complete && outcome.error.is_none() {
         return done(engine, &outcome);
     }
-    interrupted(engine, &mut outcome)
+    let captured = job.capture.as_deref().is_some_and(Path::exists);
+    interrupted(engine, &mut outcome, captured)
 }
 
 /// A capture that is not there is an empty one: nothing had come.
@@ -91,6 +92,7 @@ fn never_sent() -> End {
         settlement: Settlement::Cost(Micros(0)),
         outcome: None,
         whole: false,
+        captured: false,
         error: Some(JobFault::new("interrupted", message)),
         note: None,
         progress: None,
@@ -104,13 +106,14 @@ fn done(engine: &Engine, outcome: &Outcome) -> Result<End, JobsError> {
         settlement,
         outcome: Some(render(engine, outcome)?),
         whole: whole(outcome),
+        captured: true,
         error: None,
         note: unknown_note(settlement),
         progress: outcome.progress.last().map(frame),
     })
 }
 
-fn interrupted(engine: &Engine, outcome: &mut Outcome) -> Result<End, JobsError> {
+fn interrupted(engine: &Engine, outcome: &mut Outcome, captured: bool) -> Result<End, JobsError> {
     let message = "the process that worked on it died; what its capture holds is the result, incomplete. It is not started again by itself";
     outcome.error.get_or_insert_with(|| OutcomeError {
         kind: "interrupted".to_owned(),
@@ -122,6 +125,7 @@ fn interrupted(engine: &Engine, outcome: &mut Outcome) -> Result<End, JobsError>
         settlement,
         outcome: Some(render(engine, outcome)?),
         whole: false,
+        captured,
         error: Some(JobFault::new("interrupted", message)),
         note: unknown_note(settlement),
         progress: outcome.progress.last().map(frame),

@@ -1,6 +1,7 @@
 //! Carries a call out: waits for its slot, sends it, reads the reply into the capture and through the sandbox,
 //! and settles its end.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -268,7 +269,8 @@ impl Runner {
             let verdict = judge(&cause, &mut outcome, before.sent.is_some());
             let rendered = render(&engine, &outcome).unwrap_or_else(|error| bare(&error));
             let mut warnings: Vec<String> = lost.into_iter().collect();
-            let end = end_of(&verdict, &outcome, &rendered, &warnings);
+            let captured = before.capture.as_deref().is_some_and(Path::exists);
+            let end = end_of(&verdict, &outcome, &rendered, &warnings, captured);
             let finished = opened.store.finish(&id, &end, opened.clock.now());
             let stored = finished.is_ok();
             let job = match finished {
@@ -291,7 +293,7 @@ impl Runner {
         .await
     }
 
-    async fn capture_path(&self) -> Result<Option<std::path::PathBuf>, JobsError> {
+    async fn capture_path(&self) -> Result<Option<PathBuf>, JobsError> {
         let id = self.id.clone();
         self.blocking(move |opened| Ok(job_of(&opened, &id)?.capture))
             .await
@@ -399,7 +401,13 @@ fn job_of(opened: &Opened, id: &JobId) -> Result<Job, JobsError> {
     }
 }
 
-fn end_of(verdict: &Verdict, outcome: &Outcome, rendered: &Rendered, lost: &[String]) -> End {
+fn end_of(
+    verdict: &Verdict,
+    outcome: &Outcome,
+    rendered: &Rendered,
+    lost: &[String],
+    captured: bool,
+) -> End {
     let notes: Vec<&str> = verdict
         .note
         .iter()
@@ -411,6 +419,7 @@ fn end_of(verdict: &Verdict, outcome: &Outcome, rendered: &Rendered, lost: &[Str
         settlement: verdict.settlement,
         outcome: Some(rendered.clone()),
         whole: whole(outcome),
+        captured,
         error: verdict.error.clone(),
         note: (!notes.is_empty()).then(|| notes.join("; ")),
         progress: outcome.progress.last().map(frame),
@@ -424,6 +433,7 @@ fn ended_by(mut job: Job, end: &End, opened: &Opened) -> Job {
     job.error.clone_from(&end.error);
     job.note.clone_from(&end.note);
     job.whole = end.whole;
+    job.capture = job.capture.filter(|_| end.captured);
     job.cost = match end.settlement {
         super::store::Settlement::Cost(cost) => Some(cost),
         super::store::Settlement::Unknown => None,

@@ -151,6 +151,8 @@ pub struct End {
     pub outcome: Option<Rendered>,
     /// Whether the outcome is complete and not cut short.
     pub whole: bool,
+    /// Whether there is a capture: none is made before a reply begins.
+    pub captured: bool,
     /// Why it did not end well.
     pub error: Option<JobFault>,
     /// Something to know beside the result.

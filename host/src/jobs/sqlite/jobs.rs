@@ -166,7 +166,7 @@ pub(super) fn finish(
         .prepare_cached(
             "UPDATE job SET state = :state, ended = :now, revision = :revision, cost = :cost,
                  progress = coalesce(:progress, progress), error_kind = :kind, error_message = :message, note = :note,
-                 whole = :whole
+                 whole = :whole, capture = iif(:captured, capture, NULL)
              WHERE id = :id AND ended IS NULL",
         )?
         .execute(named_params! {
@@ -174,7 +174,7 @@ pub(super) fn finish(
             ":progress": end.progress.as_ref().map(Value::to_string),
             ":kind": end.error.as_ref().map(|error| &error.kind),
             ":message": end.error.as_ref().map(|error| &error.message),
-            ":note": end.note, ":whole": end.whole, ":id": id.as_str(),
+            ":note": end.note, ":whole": end.whole, ":captured": end.captured, ":id": id.as_str(),
         })?;
     if changed == 0 {
         return Ok(false);
@@ -262,8 +262,9 @@ pub(super) fn list(
     .collect()
 }
 
+/// The index is named because the planner, left to itself, walks all jobs in the order of their making.
 pub(super) fn active(tx: &Transaction<'_>) -> rusqlite::Result<Vec<JobId>> {
-    tx.prepare_cached("SELECT id FROM job WHERE ended IS NULL ORDER BY created")?
+    tx.prepare_cached("SELECT id FROM job INDEXED BY job_active WHERE ended IS NULL")?
         .query_map([], |row| id_of(row, 0))?
         .collect()
 }
