@@ -76,30 +76,21 @@ impl Secure {
             .unwrap()
             .signed_by(&key, &authority)
             .unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-            )
-            .unwrap();
-        let config = Arc::new(config);
-        let served = Served::with(move |mut stream| {
-            let mut connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
-            let mut secure = rustls::Stream::new(&mut connection, &mut stream);
-            if read_request(&mut secure).is_empty() {
-                return;
-            }
-            let _ = secure.write_all(&stream_of_one());
-            connection.send_close_notify();
-            let _ = connection.write_tls(&mut stream);
-        });
         Self {
-            served,
+            served: secure(&certificate, &key),
             authority: authority.pem(),
+        }
+    }
+
+    /// A server whose certificate is that of an authority, as careless tools make them.
+    fn careless(name: &str) -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut own = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+        own.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let certificate = own.self_signed(&key).unwrap();
+        Self {
+            served: secure(&certificate, &key),
+            authority: certificate.pem(),
         }
     }
 
@@ -108,6 +99,31 @@ impl Secure {
         std::fs::write(&path, &self.authority).unwrap();
         path.to_str().unwrap().to_owned()
     }
+}
+
+/// Serves one answer over TLS.
+fn secure(certificate: &rcgen::Certificate, key: &rcgen::KeyPair) -> Served {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    let config = Arc::new(config);
+    Served::with(move |mut stream| {
+        let mut connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut secure = rustls::Stream::new(&mut connection, &mut stream);
+        if read_request(&mut secure).is_empty() {
+            return;
+        }
+        let _ = secure.write_all(&stream_of_one());
+        connection.send_close_notify();
+        let _ = connection.write_tls(&mut stream);
+    })
 }
 
 fn stream_of_one() -> Vec<u8> {
@@ -142,6 +158,15 @@ fn a_certificate_must_verify_and_the_authority_can_be_named() {
         ran.code == Some(5) && ran.err.contains("another name"),
         "{ran:?}"
     );
+    let careless = Secure::careless("localhost");
+    let own = careless.authority_file(&world);
+    let url = format!("https://localhost:{}", careless.served.port);
+    let ran = ask(&world, &url, &[("SSL_CERT_FILE", &own)]);
+    assert!(
+        ran.code == Some(5) && ran.err.contains("an authority's own"),
+        "{ran:?}"
+    );
+    let authority = secure.authority_file(&world);
     // Plain HTTP where TLS is expected.
     let plain = Served::with(|mut stream| {
         let mut hello = [0; 16];

@@ -350,6 +350,9 @@ fn certificate_words(reason: &rustls::CertificateError) -> String {
             "it is for another name".to_owned()
         }
         E::Revoked => "it was revoked".to_owned(),
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "it is an authority's own, not a server's".to_owned()
+        }
         other => other.to_string(),
     }
 }
