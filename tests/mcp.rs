@@ -454,3 +454,21 @@ fn without_a_key_nothing_is_begun_and_the_way_to_one_is_told() {
     assert_eq!(status["structuredContent"]["state"], "no-key", "{status}");
     server.leave();
 }
+
+#[test]
+fn status_tells_what_is_odd_about_the_settings() {
+    let state = state();
+    let mut server = Server::unread(state.path(), None, &[], &[("GLOVEBOX_KEEPS", "1h")]);
+    server.read();
+    server.initialize(LATEST);
+    let status = server.call("status", json!({}));
+    assert!(text(&status).contains("Advice: GLOVEBOX_KEEPS"), "{status}");
+    assert_eq!(
+        status["structuredContent"]["advice"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    server.leave();
+}

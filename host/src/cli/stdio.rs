@@ -101,6 +101,7 @@ impl Stdio {
             simulate: opened.simulate.clone(),
             runs: Runs::Detached,
             sandbox: desk::engine_config(settings),
+            advice: settings.advice.clone(),
             key: Arc::new(move || key_check(&keys, simulated)),
         }
     }

@@ -53,6 +53,8 @@ pub struct Config {
     pub sandbox: EngineConfig,
     /// Whether there is a key.
     pub key: KeyCheck,
+    /// What is odd or risky about the settings, to be told.
+    pub advice: Vec<String>,
 }
 
 impl fmt::Debug for Config {

@@ -351,6 +351,7 @@ pub const TOOLS: &[Tool] = &[
             ("sandbox", "object"),
             ("spend", "object"),
             ("jobs", "array"),
+            ("advice", "array"),
         ],
         hints: LOOKS,
         policy: FREE,

@@ -48,9 +48,12 @@ async fn told(service: &Service) -> Told {
             ("no-store", json!({}), Vec::new())
         }
     };
+    for advice in &config.advice {
+        let _ = write!(text, "\nAdvice: {advice}");
+    }
     Told::new(
         text,
-        json!({ "state": state, "version": version, "key": key, "sandbox": sandbox, "spend": spend, "jobs": running }),
+        json!({ "state": state, "version": version, "key": key, "sandbox": sandbox, "spend": spend, "jobs": running, "advice": config.advice }),
     )
 }
 
