@@ -20,6 +20,9 @@ use crate::warnings as code;
 /// Bytes that a kept record takes besides its text, roughly.
 const RECORD_BYTES: usize = 64;
 
+/// From this size on a text is given all the memory that it may need. Answers have some 10 KB, reports 100 KB.
+const LARGE_TEXT: usize = 1 << 20;
+
 /// Longest detail of a warning, in code points: enough to find the place.
 const DETAIL_CHARS: usize = 120;
 
@@ -394,13 +397,11 @@ impl Sink for Collector {
         let text = text.get(..end).unwrap_or_default();
         self.usage_is_last &= text.trim_ascii().is_empty();
         self.room -= end;
-        append(&mut self.prose, text, self.room);
+        append(&mut self.prose, text, Some(self.room));
         let mode = self.mode;
         match self.events.last_mut().map(|event| &mut event.kind) {
-            Some(EventKind::Text(last)) if mode == Mode::Answer => append(last, text, usize::MAX),
-            Some(EventKind::Draft(last)) if mode == Mode::Research => {
-                append(last, text, usize::MAX)
-            }
+            Some(EventKind::Text(last)) if mode == Mode::Answer => append(last, text, None),
+            Some(EventKind::Draft(last)) if mode == Mode::Research => append(last, text, None),
             _ if text.is_empty() => {}
             _ => self.event(match mode {
                 Mode::Answer => EventKind::Text(text.to_owned()),
@@ -452,11 +453,15 @@ impl Sink for Collector {
     }
 }
 
-/// Appends to a text that will grow by at most `room` after that. It grows fourfold: to move it, and to touch new
-/// memory for that, is most of what reading a large stream costs.
-fn append(text: &mut String, more: &str, room: usize) {
+/// Appends to a text that can grow by `room` after that, if that is known. It grows fourfold, and a large one at
+/// once to its limit: to move it, and to touch new memory for that, is most of what reading a large stream costs, whereas
+/// memory that is not touched costs nothing.
+fn append(text: &mut String, more: &str, room: Option<usize>) {
     if text.capacity() - text.len() < more.len() {
-        let growth = text.len().saturating_mul(3).min(room);
+        let growth = match text.len() {
+            0..LARGE_TEXT => text.len().saturating_mul(3),
+            length => room.unwrap_or(length),
+        };
         text.reserve_exact(more.len().saturating_add(growth));
     }
     text.push_str(more);
