@@ -10,23 +10,29 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
 /// The program, with a home of its own and none of this machine's settings.
-fn glovebox(home: &Path) -> Command {
+fn glovebox() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_glovebox"));
     command
         .env_clear()
-        .env("HOME", home)
+        .env("HOME", home())
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .stdin(Stdio::null());
     command
 }
 
+/// One home for all tests of this process, so that the component is compiled once.
+fn home() -> &'static Path {
+    static HOME: OnceLock<tempfile::TempDir> = OnceLock::new();
+    HOME.get_or_init(|| tempfile::tempdir().unwrap()).path()
+}
+
 fn run(arguments: &[&str]) -> Output {
-    let home = tempfile::tempdir().unwrap();
-    glovebox(home.path()).args(arguments).output().unwrap()
+    glovebox().args(arguments).output().unwrap()
 }
 
 fn fixture(name: &str) -> PathBuf {
@@ -119,8 +125,7 @@ fn the_mode_can_be_given() {
 
 #[test]
 fn a_stream_can_come_from_standard_input() {
-    let home = tempfile::tempdir().unwrap();
-    let mut child = glovebox(home.path())
+    let mut child = glovebox()
         .args(["replay", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -173,8 +178,7 @@ fn control_characters_do_not_reach_a_terminal() {
 
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
-    let home = tempfile::tempdir().unwrap();
-    let mut child = glovebox(home.path())
+    let mut child = glovebox()
         .args(["replay", fixture("plain.sse").to_str().unwrap()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
