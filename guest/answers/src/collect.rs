@@ -20,7 +20,7 @@ use crate::warnings as code;
 /// Bytes that a kept record takes besides its text, roughly.
 const RECORD_BYTES: usize = 64;
 
-/// From this size on a text is given all the memory that it may need. Answers have some 10 KB, reports 100 KB.
+/// From this size on a text is given more memory at once. Answers have some 10 KB, reports 100 KB.
 const LARGE_TEXT: usize = 1 << 20;
 
 /// Longest detail of a warning, in code points: enough to find the place.
@@ -453,14 +453,14 @@ impl Sink for Collector {
     }
 }
 
-/// Appends to a text that can grow by `room` after that, if that is known. It grows fourfold, and a large one at
-/// once to its limit: to move it, and to touch new memory for that, is most of what reading a large stream costs, whereas
-/// memory that is not touched costs nothing.
+/// Appends to a text that can grow by `room` after that, if that is known. It grows fourfold, and a large one
+/// eightfold up to its limit: to move it, and to touch new memory for that, is most of what reading a large
+/// stream costs, whereas memory that is not touched costs nothing.
 fn append(text: &mut String, more: &str, room: Option<usize>) {
     if text.capacity() - text.len() < more.len() {
         let growth = match text.len() {
             0..LARGE_TEXT => text.len().saturating_mul(3),
-            length => room.unwrap_or(length),
+            length => room.unwrap_or(length).min(length.saturating_mul(7)),
         };
         text.reserve_exact(more.len().saturating_add(growth));
     }
