@@ -16,7 +16,7 @@ use glovebox::jobs::{
     End, Filter, Inserted, JobId, JobStore, Micros, NewJob, Rendered, Settlement, SqliteStore,
     State,
 };
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, ToSql, Transaction};
 
 /// Jobs of the full store.
 const STORED: usize = 100_000;
@@ -76,10 +76,20 @@ fn fill(path: &Path) {
     drop(store);
     let mut database = Connection::open(path).unwrap();
     let copying = database.transaction().unwrap();
+    for (kind, id) in kinds.iter().enumerate() {
+        for table in TABLES {
+            copying
+                .execute(
+                    &format!(
+                        "CREATE TEMP TABLE {table}_{kind} AS SELECT * FROM {table} WHERE id = ?1"
+                    ),
+                    [id.as_str()],
+                )
+                .unwrap();
+        }
+    }
     for number in 0..STORED {
-        let kind = kinds.get(number % kinds.len()).unwrap();
-        let at = NOW.0 + i64::try_from(number).unwrap() * 10;
-        copy(&copying, kind, &JobId::new(), number, at);
+        copy(&copying, number % kinds.len(), number);
     }
     copying
         .execute_batch(
@@ -90,32 +100,38 @@ fn fill(path: &Path) {
     copying.commit().unwrap();
 }
 
-fn copy(copying: &Transaction<'_>, kind: &JobId, id: &JobId, number: usize, at: i64) {
-    for table in ["job", "payload", "outcome", "ledger"] {
-        let changes = match table {
-            "job" => {
-                "id = ?1, fingerprint = ?2, created = ?3, ended = ?3,
-                 revision = (SELECT max(revision) + 1 FROM job)"
-            }
-            _ => "id = ?1 WHERE ?2 <> '' AND ?3 > 0",
-        };
-        let run = |sql: &str| copying.prepare_cached(sql).unwrap().execute([]).unwrap();
-        run(&format!("DROP TABLE IF EXISTS temp.{table}_copy"));
+/// The tables that hold something of every job.
+const TABLES: [&str; 4] = ["job", "payload", "outcome", "ledger"];
+
+/// Stores another job of a kind.
+fn copy(copying: &Transaction<'_>, kind: usize, number: usize) {
+    let id = JobId::new();
+    let at = NOW.0 + i64::try_from(number).unwrap() * 10;
+    let run = |sql: String, values: &[&dyn ToSql]| {
         copying
-            .execute(
-                &format!("CREATE TEMP TABLE {table}_copy AS SELECT * FROM {table} WHERE id = ?1"),
-                [kind.as_str()],
-            )
+            .prepare_cached(&sql)
+            .unwrap()
+            .execute(values)
             .unwrap();
-        copying
-            .execute(
-                &format!("UPDATE temp.{table}_copy SET {changes}"),
-                (id.as_str(), format!("{number:064x}"), at),
-            )
-            .unwrap();
-        run(&format!(
-            "INSERT INTO {table} SELECT * FROM temp.{table}_copy"
-        ));
+    };
+    for table in TABLES {
+        run(
+            format!("UPDATE temp.{table}_{kind} SET id = ?1"),
+            &[&id.as_str()],
+        );
+        if table == "job" {
+            run(
+                format!(
+                    "UPDATE temp.job_{kind} SET fingerprint = ?1, created = ?2, ended = ?2,
+                         revision = (SELECT max(revision) + 1 FROM main.job)"
+                ),
+                &[&format!("{number:064x}"), &at],
+            );
+        }
+        run(
+            format!("INSERT INTO main.{table} SELECT * FROM temp.{table}_{kind}"),
+            &[],
+        );
     }
 }
 

@@ -397,6 +397,70 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_dies_before_it_begins_has_cost_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(SetClock::new(NOW));
+    let (owner, _simulator) = desk(dir.path(), clock.clone(), None).await;
+    let (reader, simulator) = desk(dir.path(), clock.clone(), None).await;
+    let id = owner.submit(call("too early")).await.unwrap().job.id;
+    let waiting = reader.job(&id).await.unwrap();
+    assert_eq!(waiting.state, State::Queued, "its owner lives");
+    assert_eq!(
+        reader.spend(1).await.unwrap().total.reserved,
+        Micros(60_000)
+    );
+    // What a process loses with its life: the lock.
+    drop(owner);
+    let job = reader.job(&id).await.unwrap();
+    assert_eq!((job.state, job.cost), (State::Interrupted, Some(Micros(0))));
+    assert!(job.capture.is_none() && job.note.is_none());
+    let total = reader.spend(1).await.unwrap().total;
+    assert_eq!((total.reserved, total.spent), (Micros(0), Micros(0)));
+    assert!(simulator.log().is_empty(), "nothing is started again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Arc::new(SetClock::new(NOW));
+    let (desk, _simulator) = desk(dir.path(), clock, None).await;
+    let mut research = call("how often");
+    research.mode = Mode::Research;
+    research.question.enable_citations = None;
+    research.question.enable_research = Some(true);
+    let id = desk.submit(research).await.unwrap().job.id;
+    let (updates, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let ended = desk
+        .run(&id, CancellationToken::new(), updates)
+        .await
+        .unwrap();
+    let mut frames = 0;
+    while let Some(update) = heard.recv().await {
+        if let glovebox::jobs::Update::Events(events) = update {
+            frames += events
+                .iter()
+                .filter(|event| {
+                    matches!(
+                        event.kind,
+                        glovebox::engine::answers::EventKind::Progress(_)
+                    )
+                })
+                .count();
+        }
+    }
+    assert!(frames > 2, "{frames}");
+    // Stored, begun, sent, ended: whatever is more is progress, and all of it came within a second.
+    let store = SqliteStore::open(&dir.path().join("jobs.db")).unwrap();
+    assert!(
+        store.revision().unwrap() <= 5,
+        "{}",
+        store.revision().unwrap()
+    );
+    let last = ended.outcome.progress.last().unwrap().iteration;
+    assert_eq!(ended.job.progress.unwrap()["iteration"], last);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_what_has_ended_can_be_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));

@@ -128,7 +128,7 @@ pub(super) fn told(done: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
     match done.map_err(anyhow::Error::downcast::<JobsError>) {
         Ok(exit) => Ok(exit),
         Err(Ok(error)) => {
-            eprintln!("glovebox: {error}");
+            eprintln!("glovebox: {}", harmless(&error.to_string()));
             Ok(error.exit())
         }
         Err(Err(other)) => Err(other),
