@@ -449,13 +449,10 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
         }
     }
     assert!(frames > 2, "{frames}");
-    // Stored, begun, sent, ended: whatever is more is progress, and all of it came within a second.
+    // Stored, begun, sent, ended: whatever changed the store beside these is progress.
     let store = SqliteStore::open(&dir.path().join("jobs.db")).unwrap();
-    assert!(
-        store.revision().unwrap() <= 5,
-        "{}",
-        store.revision().unwrap()
-    );
+    let stored = store.revision().unwrap() - 4;
+    assert!(stored <= seconds + 1, "{stored} in {seconds} s");
     let last = ended.outcome.progress.last().unwrap().iteration;
     assert_eq!(ended.job.progress.unwrap()["iteration"], last);
 }
