@@ -430,10 +430,12 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
     research.question.enable_research = Some(true);
     let id = desk.submit(research).await.unwrap().job.id;
     let (updates, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let begun = std::time::Instant::now();
     let ended = desk
         .run(&id, CancellationToken::new(), updates)
         .await
         .unwrap();
+    let seconds = i64::try_from(begun.elapsed().as_secs()).unwrap();
     let mut frames = 0;
     while let Some(update) = heard.recv().await {
         if let glovebox::jobs::Update::Events(events) = update {
