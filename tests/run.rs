@@ -285,3 +285,45 @@ fn what_is_no_command_is_refused_with_the_reason() {
         "{gone:?}"
     );
 }
+
+#[test]
+fn a_request_counts_and_one_beyond_the_budget_is_refused_with_the_sum() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let budget = ["--budget-usd-per-day", "0.10", "run"];
+    let first = world.call(&simulator, &[&budget[..], &[&ask(), "x"]].concat());
+    assert_eq!(first.code, Some(0), "{first:?}");
+    // A stream's cost is not read outside of the component, so the reservation of $0.06 stands.
+    let second = world.call(&simulator, &[&budget[..], &[&ask(), "x"]].concat());
+    assert_eq!(second.code, Some(1), "{second:?}");
+    assert!(
+        second.err.contains("0.06") && second.err.contains("--budget-usd-per-day"),
+        "{second:?}"
+    );
+    let research = world.call(
+        &simulator,
+        &[&budget[..], &[&ask(), "--research", "x"]].concat(),
+    );
+    assert!(
+        research.code == Some(1) && research.err.contains("1.6"),
+        "{research:?}"
+    );
+    assert_eq!(simulator.log().len(), 1);
+    let refused = world.call(&simulator, &["run", &ask(), "sim:error-402", "x"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    let spend = world.run(&["spend", "--json"]);
+    let tools = spend.json()["tools"].clone();
+    let run = tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|tool| tool["tool"] == "run")
+        .unwrap();
+    assert_eq!(
+        (run["calls"].as_i64(), run["unknown_calls"].as_i64()),
+        (Some(2), Some(1)),
+        "{tools}"
+    );
+    let jobs = world.run(&["jobs", "list", "--all", "--json"]);
+    assert_eq!(jobs.code, Some(0), "{jobs:?}");
+}

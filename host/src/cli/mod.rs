@@ -7,6 +7,7 @@ mod desk;
 mod display;
 mod doctor;
 mod ending;
+mod gate;
 mod jobs;
 mod options;
 mod output;

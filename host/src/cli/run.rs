@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::gate::RunGate;
 use crate::exit::Exit;
+use crate::jobs::clock::WallClock;
+use crate::jobs::{JobsError, Micros, Outside};
+use crate::policy::limiter::DEFAULT_RATE;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
-use crate::upstream::{ApiKey, KeyError, Origin, SlidingWindow};
+use crate::upstream::{ApiKey, KeyError, Origin};
 use crate::wasi::{self, Ended, RunLimits};
 
 /// Runs a WASI 0.2 command component: wasi:http to the configured origin alone, no files, no other network.
@@ -59,6 +63,13 @@ impl Run {
             Some(simulator) => (Origin::parse(&simulator.url())?, Some(ApiKey::simulated())),
             None => (settings.upstream.value.clone(), key(settings.key())),
         };
+        let outside = match outside(settings) {
+            Ok(outside) => outside,
+            Err(error) => {
+                tell(&error.to_string());
+                return Ok(error.exit());
+            }
+        };
         let run = wasi::Run {
             component: component.into(),
             arguments: command.collect(),
@@ -69,7 +80,7 @@ impl Run {
                 total: Duration::from_secs(self.max_seconds),
                 ..RunLimits::default()
             },
-            limiter: Arc::new(SlidingWindow::default()),
+            gate: Arc::new(RunGate(outside)),
             tell,
         };
         let ended = tokio::select! {
@@ -89,6 +100,18 @@ impl Run {
             }
         })
     }
+}
+
+/// Where its requests are counted.
+fn outside(settings: &Settings) -> Result<Outside, JobsError> {
+    let budget = settings.budget_per_day.value;
+    let budget = budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX)));
+    Outside::open(
+        &settings.state_dir.value,
+        budget,
+        DEFAULT_RATE,
+        Arc::new(WallClock),
+    )
 }
 
 /// The key, if there is one. A component may need none; one that does says so itself.

@@ -17,6 +17,7 @@ mod home;
 mod lease;
 mod model;
 mod opened;
+mod outside;
 mod reader;
 mod recovery;
 mod result;
@@ -33,6 +34,7 @@ pub use self::desk::{Adopted, Call, Desk, DeskConfig, MakeClient, Submitted, Wat
 pub use self::error::JobsError;
 pub use self::home::Home;
 pub use self::model::{Job, JobFault, JobId, Micros, State};
+pub use self::outside::{Outside, OutsideCall};
 pub use self::runner::{Ended, Phase, Update};
 pub use self::sqlite::SqliteStore;
 pub use self::store::{

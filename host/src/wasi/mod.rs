@@ -7,11 +7,13 @@
 //!   where a credential header holds that, and takes it out of whatever comes back.
 //! - A request to another origin is refused, and the refusal names the setting that would allow it. Redirects
 //!   are handed to the guest and not followed. A name that resolves into this network is refused.
+//! - Every request passes a [`Gate`], which knows the rate and the budget.
 //! - Memory, the guest's own running time, the total time and the number of requests are bounded: see
 //!   [`RunLimits`]. Waiting for the network is not running.
 
 mod egress;
 mod error;
+mod gate;
 mod key;
 mod limits;
 mod meter;
@@ -28,6 +30,7 @@ use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 
 pub use error::RunError;
+pub use gate::{Gate, Leave, Ticket};
 pub use key::PLACEHOLDER;
 pub use limits::RunLimits;
 
@@ -36,7 +39,7 @@ use meter::Meter;
 use sender::{Egress, Sender};
 use store::State;
 
-use crate::upstream::{ApiKey, Limiter, Origin};
+use crate::upstream::{ApiKey, Origin};
 
 /// What to run, and with what.
 pub struct Run {
@@ -51,7 +54,7 @@ pub struct Run {
     /// Its bounds.
     pub limits: RunLimits,
     /// Asked before every request.
-    pub limiter: Arc<dyn Limiter>,
+    pub gate: Arc<dyn Gate>,
     /// Told, in a sentence for a person, of every refusal.
     pub tell: fn(&str),
 }
@@ -169,7 +172,7 @@ fn state(run: &Run, deadline: Instant) -> Result<State, RunError> {
     let sender = Sender::new(Egress {
         origin: run.origin.clone(),
         key: run.key.as_ref().and_then(KeyGuard::new),
-        limiter: Arc::clone(&run.limiter),
+        gate: Arc::clone(&run.gate),
         requests: run.limits.requests,
         deadline,
         tell: run.tell,

@@ -14,9 +14,10 @@ use url::Url;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::egress::{Checked, Prohibited};
+use super::gate::Gate;
 use super::key::KeyGuard;
 use super::limits::{CONNECT, REPLY_BYTES, REQUEST_BYTES};
-use crate::upstream::{Limiter, Origin, Strip};
+use crate::upstream::{Origin, Strip};
 
 /// Headers of a request that belong to the host, beside those that `wasi:http` forbids.
 const HOST_HEADERS: [HeaderName; 4] = [
@@ -37,7 +38,7 @@ const TRAVEL_HEADERS: [HeaderName; 4] = [
 pub(super) struct Egress {
     pub(super) origin: Origin,
     pub(super) key: Option<KeyGuard>,
-    pub(super) limiter: Arc<dyn Limiter>,
+    pub(super) gate: Arc<dyn Gate>,
     pub(super) requests: u32,
     pub(super) deadline: Instant,
     /// Told of everything that is refused or fails, in a sentence for a person.
@@ -98,13 +99,15 @@ impl Sender {
             key.insert(&mut headers);
         }
         self.count()?;
-        let slot = self.egress.limiter.acquire(self.egress.deadline).await;
-        slot.map_err(|error| self.refuse(&error.to_string(), Error::ConnectionLimitReached))?;
+        let body = body.to_bytes();
+        let leave = self.egress.gate.admit(&body, self.egress.deadline).await;
+        let ticket = leave
+            .map_err(|why| self.refuse(&format!("a request: {why}"), Error::HttpRequestDenied))?;
         let sending = self
             .http
             .request(parts.method, url)
             .headers(headers)
-            .body(body.to_bytes())
+            .body(body)
             .send();
         let options = options.unwrap_or_default();
         let until = options
@@ -115,7 +118,16 @@ impl Sender {
         let reply = timeout_at(until, sending)
             .await
             .map_err(|_| Error::HttpResponseTimeout)?;
-        let reply = reply.map_err(|error| self.failed(&error))?;
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) => {
+                if error.is_connect() {
+                    ticket.unsent();
+                }
+                return Err(self.failed(&error));
+            }
+        };
+        ticket.replied(reply.status().as_u16(), reply.headers());
         Ok(self.reply(reply, options.between_bytes_timeout))
     }
 

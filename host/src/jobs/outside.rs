@@ -1,0 +1,176 @@
+//! Calls that somebody else makes, such as a component in a sandbox of its own: they take a slot of the shared
+//! limiter, reserve what they could cost and leave a ledger entry like any other call. Their replies are
+//! not read here, so nothing of them is kept.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::time::{Duration, Instant};
+
+use super::clock::Clock;
+use super::error::JobsError;
+use super::lease::Lease;
+use super::model::{JobId, Micros, State};
+use super::opened::Opened;
+use super::store::{End, Inserted, NewJob, Rate, Settlement};
+use super::work::Work;
+use crate::engine::answers::{HttpRequest, Mode};
+use crate::policy::limiter::{SharedLimiter, SlotError};
+use crate::upstream::NoSlot;
+
+/// Where such calls are counted. Opened when it is made.
+#[derive(Debug)]
+pub struct Outside {
+    opened: Opened,
+    budget: Option<Micros>,
+    rate: Rate,
+}
+
+/// A call that may be sent now. Dropped without an end, it is settled like that of an owner who died: it may
+/// have been billed, and counts as much as was reserved.
+#[derive(Debug)]
+pub struct OutsideCall {
+    id: JobId,
+    lease: Option<Lease>,
+    opened: Opened,
+}
+
+impl Outside {
+    /// Opens the store of this folder. Without a budget, a folder that cannot be used is no obstacle: then the
+    /// calls are counted in this process alone.
+    ///
+    /// # Errors
+    /// When there is a budget and the store cannot be used.
+    pub fn open(
+        folder: &Path,
+        budget: Option<Micros>,
+        rate: Rate,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, JobsError> {
+        let opened = match Opened::folder(folder, Arc::clone(&clock)) {
+            Err(error) if budget.is_some() => return Err(error),
+            Err(_) => Opened::memory(clock)?,
+            Ok(opened) => opened,
+        };
+        Ok(Self {
+            opened,
+            budget,
+            rate,
+        })
+    }
+
+    /// Reserves what a call could cost and waits for its slot. What comes back may be sent at once.
+    ///
+    /// # Errors
+    /// When it could pass the budget, there is no slot before the deadline, or the store cannot be used.
+    pub async fn begin(
+        &self,
+        tool: &str,
+        mode: Mode,
+        body: &[u8],
+        estimate: Micros,
+        deadline: Instant,
+    ) -> Result<OutsideCall, JobsError> {
+        let call = self.insert(tool, mode, body, estimate, deadline)?;
+        let clock = Arc::clone(&self.opened.clock);
+        let limiter = SharedLimiter::new(Arc::clone(&self.opened.store), clock, self.rate);
+        if let Err(error) = limiter.wait(deadline).await {
+            call.end(Some(Micros(0)), false)?;
+            return Err(match error {
+                SlotError::Store(error) => error.into(),
+                other => JobsError::Upstream(NoSlot(other.to_string()).into()),
+            });
+        }
+        self.opened
+            .store
+            .mark_sent(&call.id, self.opened.clock.now())?;
+        Ok(call)
+    }
+
+    fn insert(
+        &self,
+        tool: &str,
+        mode: Mode,
+        body: &[u8],
+        estimate: Micros,
+        deadline: Instant,
+    ) -> Result<OutsideCall, JobsError> {
+        let id = JobId::new();
+        let lease = match self.opened.home.as_ref().map(|home| home.lock(&id)) {
+            None => None,
+            Some(path) => {
+                Lease::take(&path).map_err(|source| JobsError::Folder { path, source })?
+            }
+        };
+        // The body is the guest's own: it stays out of the store, which needs to know the mode alone.
+        let request = HttpRequest {
+            method: "POST".to_owned(),
+            path: "/".to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+        };
+        let left: Duration = deadline.saturating_duration_since(Instant::now());
+        let work = Work::new(mode, request, left, None, None)?;
+        let job = NewJob {
+            id: id.clone(),
+            tool: tool.to_owned(),
+            mode: mode.name().to_owned(),
+            query: format!("a request of {} bytes by a component", body.len()),
+            fingerprint: id.to_string(),
+            dedupe: false,
+            listed: false,
+            payload: work.to_text()?,
+            capture: None,
+            reserve: estimate,
+        };
+        let call = OutsideCall {
+            id,
+            lease,
+            opened: self.opened.clone(),
+        };
+        let now = self.opened.clock.now();
+        match self.opened.store.insert(&job, self.budget, now)? {
+            Inserted::New(_) | Inserted::Running(_) => {
+                self.opened.store.begin(&call.id, now)?;
+                Ok(call)
+            }
+            Inserted::OverBudget { spent, reserved } => {
+                call.retire();
+                Err(JobsError::OverBudget {
+                    estimate,
+                    budget: self.budget.unwrap_or_default(),
+                    spent,
+                    reserved,
+                })
+            }
+        }
+    }
+}
+
+impl OutsideCall {
+    /// The call has ended: at this cost, or at one that is unknown and counts as much as was reserved.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub fn end(self, cost: Option<Micros>, well: bool) -> Result<(), JobsError> {
+        let end = End {
+            state: if well { State::Done } else { State::Failed },
+            settlement: cost.map_or(Settlement::Unknown, Settlement::Cost),
+            outcome: None,
+            whole: false,
+            error: None,
+            note: Some("made by a component; its reply was not kept".to_owned()),
+            progress: None,
+        };
+        let now = self.opened.clock.now();
+        self.opened.store.finish(&self.id, &end, now)?;
+        self.retire();
+        Ok(())
+    }
+
+    fn retire(self) {
+        if let Some(lease) = self.lease {
+            lease.retire();
+        }
+    }
+}
