@@ -3,6 +3,8 @@ import { h, link, webUrl } from './dom.js';
 
 const OPEN = '\uE000';
 const CLOSE = '\uE001';
+/** A chip stays on the line of what it belongs to. */
+const JOINER = '\u2060';
 /** What a nested emphasis may hold; deeper is shown as it was written. */
 const MAX_DEPTH = 6;
 /** Emphasis is looked for in runs up to this many characters: a hostile run costs its square. */
@@ -73,12 +75,12 @@ function trimUrl(text) {
 
 function anchor(address, children, context) {
   const number = context.numberOf?.(address);
-  return number ? [link(address, ...children), context.chip(number)] : [link(address, ...children)];
+  return number ? [link(address, ...children), JOINER, context.chip(number)] : [link(address, ...children)];
 }
 
 function nodesOf(groups, whole, context, depth) {
   const inner = (text) => inline(text, context, depth + 1);
-  if (groups.mark) return [context.chip(Number(groups.mark))];
+  if (groups.mark) return [JOINER, context.chip(Number(groups.mark))];
   if (groups.escaped) return [groups.escaped];
   if (groups.code !== undefined) {
     const { bare, numbers } = unmark(groups.code);
