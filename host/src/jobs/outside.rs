@@ -158,6 +158,7 @@ impl OutsideCall {
             settlement: cost.map_or(Settlement::Unknown, Settlement::Cost),
             outcome: None,
             whole: false,
+            captured: false,
             error: None,
             note: Some("made by a component; its reply was not kept".to_owned()),
             progress: None,
