@@ -59,7 +59,7 @@ const ANSWERS: Component = Component {
     target: "wasm32-unknown-unknown",
     profile: "component",
     crates: &["guest/answers", "guest/component"],
-    others: &["wit", "rust-toolchain.toml"],
+    others: &["wit/types.wit", "wit/world.wit", "rust-toolchain.toml"],
     // Vectors make the scan for line ends and tags three times as fast; every engine of the last years has them.
     // A quarter of a megabyte of stack is plenty for a parser that never recurses deeper than its own bound,
     // and a smaller stack is a smaller instance.
