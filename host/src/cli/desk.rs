@@ -7,7 +7,7 @@ use etcetera::BaseStrategy as _;
 
 use crate::engine::{Engine, EngineConfig};
 use crate::jobs::clock::WallClock;
-use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Simulate, WorkerCommand};
+use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Rate, Simulate, WorkerCommand};
 use crate::policy::limiter::DEFAULT_RATE;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{Options, Simulator};
@@ -106,7 +106,10 @@ pub fn with_client(settings: &Settings, client: MakeClient) -> Desk {
         state_dir: settings.state_dir.value.clone(),
         keep: settings.keep.value,
         budget: budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX))),
-        rate: DEFAULT_RATE,
+        rate: Rate {
+            count: settings.requests_per_second.value,
+            ..DEFAULT_RATE
+        },
         engine: Engine::start(engine_config(settings)),
         client,
         clock: Arc::new(WallClock),

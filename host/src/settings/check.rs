@@ -13,6 +13,8 @@ const KEEP_MOST: Duration = Duration::from_secs(30 * 24 * 3600);
 const WAIT_MOST: Duration = Duration::from_secs(3600);
 /// Slower than a tenth of the measured pace is a mistake.
 const PACE_MOST: f64 = 10.0;
+/// The fastest published plan of the upstream's other APIs.
+const REQUESTS_MOST: u32 = 50;
 /// A budget beyond this is a mistake in the unit.
 const USD_MOST: f64 = 1_000_000.0;
 
@@ -75,6 +77,15 @@ pub(super) fn pace(text: &str) -> Checked<f64> {
         Ok(pace) if (0.0..=PACE_MOST).contains(&pace) => Ok(pace),
         _ => Err(format!(
             "is no pace; give a number from 0 (at once) to {PACE_MOST}, 1 is as measured"
+        )),
+    }
+}
+
+pub(super) fn requests(text: &str) -> Checked<u32> {
+    match text.parse() {
+        Ok(count) if (1..=REQUESTS_MOST).contains(&count) => Ok(count),
+        _ => Err(format!(
+            "is no rate; give a number of requests from 1 to {REQUESTS_MOST}, as your plan allows"
         )),
     }
 }

@@ -35,6 +35,9 @@ pub struct Flags {
     /// The longest silence of the upstream [env: GLOVEBOX_TIMEOUT_IDLE]
     #[arg(long, global = true, value_name = "TIME", hide_short_help = true)]
     pub timeout_idle: Option<String>,
+    /// How many requests may leave in a second, over all processes [env: GLOVEBOX_REQUESTS_PER_SECOND]
+    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    pub requests_per_second: Option<String>,
     /// Call a simulator on this machine instead of the upstream [env: GLOVEBOX_SIMULATE=true]
     #[arg(long, global = true)]
     pub simulate: bool,
@@ -78,6 +81,11 @@ impl Flags {
                 self.timeout_research.clone(),
             ),
             ("timeout_idle", "--timeout-idle", self.timeout_idle.clone()),
+            (
+                "requests_per_second",
+                "--requests-per-second",
+                self.requests_per_second.clone(),
+            ),
             ("simulate", "--simulate", switch(self.simulate, "true")),
             ("pace", "--pace", self.pace.clone()),
         ]

@@ -11,7 +11,7 @@ use figment::{Error as FigmentError, Figment, Metadata, Profile, Provider};
 use super::{Flags, Setting, SettingsError};
 
 /// The settings there are: the name in `glovebox.toml` and the environment variable.
-pub const NAMES: [(&str, &str); 11] = [
+pub const NAMES: [(&str, &str); 12] = [
     ("state_dir", "GLOVEBOX_STATE_DIR"),
     ("upstream", "GLOVEBOX_UPSTREAM"),
     ("component", "GLOVEBOX_COMPONENT"),
@@ -21,6 +21,7 @@ pub const NAMES: [(&str, &str); 11] = [
     ("timeout_answer", "GLOVEBOX_TIMEOUT_ANSWER"),
     ("timeout_research", "GLOVEBOX_TIMEOUT_RESEARCH"),
     ("timeout_idle", "GLOVEBOX_TIMEOUT_IDLE"),
+    ("requests_per_second", "GLOVEBOX_REQUESTS_PER_SECOND"),
     ("simulate", "GLOVEBOX_SIMULATE"),
     ("pace", "GLOVEBOX_PACE"),
 ];

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use etcetera::BaseStrategy;
 
-use crate::upstream::{ApiKey, KeyError, Origin, Timeouts, UpstreamConfig};
+use crate::upstream::{ApiKey, KeyError, Origin, REQUESTS, Timeouts, UpstreamConfig};
 
 pub use check::{duration_text, parse_duration, parse_usd};
 pub use flags::Flags;
@@ -66,6 +66,8 @@ pub struct Settings {
     pub timeout_research: Setting<Duration>,
     /// The longest silence of the upstream; where absent, by the kind of call.
     pub timeout_idle: Setting<Option<Duration>>,
+    /// How many requests may leave in a second, over all processes of a user.
+    pub requests_per_second: Setting<u32>,
     /// Whether the simulator takes the upstream's place.
     pub simulate: Setting<bool>,
     /// The simulator's pace: 1 as measured, 0 at once.
@@ -113,6 +115,11 @@ impl Settings {
                 check::wait,
             )?,
             timeout_idle: layers.optional("timeout_idle", check::wait)?,
+            requests_per_second: layers.required(
+                "requests_per_second",
+                || Ok(REQUESTS),
+                check::requests,
+            )?,
             simulate: layers.required("simulate", || Ok(false), check::switch)?,
             pace: layers.optional("pace", check::pace)?,
             advice: layers.advice(environment),
@@ -201,6 +208,11 @@ impl Settings {
                     duration_text,
                 )
             }),
+            row(
+                "requests_per_second",
+                &self.requests_per_second,
+                ToString::to_string,
+            ),
             row("simulate", &self.simulate, ToString::to_string),
             row("pace", &self.pace, |pace| {
                 pace.map_or_else(

@@ -83,6 +83,8 @@ fn a_bad_value_is_named_with_its_origin() {
         ("GLOVEBOX_PACE", "fast", "no pace"),
         ("GLOVEBOX_COMPONENT", "/nowhere.wasm", "is not a file"),
         ("GLOVEBOX_TIMEOUT_IDLE", "0", "out of range"),
+        ("GLOVEBOX_REQUESTS_PER_SECOND", "0", "no rate"),
+        ("GLOVEBOX_REQUESTS_PER_SECOND", "many", "no rate"),
     ] {
         let environment = Environment::from([("XDG_CONFIG_HOME", home), (variable, value)]);
         let error = Settings::load_from(&Flags::default(), &environment)

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-/// The upstream's limit for this API.
-pub const REQUESTS: usize = 2;
+/// The upstream's limit for this API, in a second.
+pub const REQUESTS: u32 = 2;
 /// The upstream counts over a sliding second. The quarter more covers that two requests do not travel equally
 /// long: one may wait for a connection and its handshake, the other find one open.
 pub const WINDOW: Duration = Duration::from_millis(1250);
@@ -43,7 +43,7 @@ pub struct SlidingWindow {
 
 impl Default for SlidingWindow {
     fn default() -> Self {
-        Self::new(REQUESTS, WINDOW)
+        Self::new(REQUESTS as usize, WINDOW)
     }
 }
 
@@ -85,7 +85,7 @@ impl Limiter for SlidingWindow {
 
 fn too_late() -> NoSlot {
     NoSlot(
-        "too many calls are waiting for the limit of 2 requests a second; nothing was sent, try again later".to_owned(),
+        "too many calls are waiting for the limit of requests a second; nothing was sent, try again later".to_owned(),
     )
 }
 
