@@ -11,100 +11,13 @@
 //! alive at a byte. For the bare text of an answer, where the closer was looked for is remembered; the tags
 //! behind an open answer are looked for up to the first that is found, and reading goes on from there.
 
+mod tag;
+
 use crate::json::scanner::{Scan, Scanner, is_space};
 use memchr::memchr;
 
-/// A tag that is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tag {
-    Citation,
-    EnumStart,
-    EnumItem,
-    EnumEnd,
-    Usage,
-    Queries,
-    Analyzing,
-    Thinking,
-    Progress,
-    Blindspots,
-    Answer,
-}
-
-/// What a payload must be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A JSON object.
-    Object,
-    /// A JSON array or object.
-    List,
-    /// A short word of letters.
-    Word,
-    /// Nothing.
-    Empty,
-    /// A JSON object or string, else any text up to the first closer.
-    Answer,
-}
-
-/// Longest payload of a tag whose payload is a word; `ul` and `ol` are known.
-const MAX_WORD: usize = 16;
-
-impl Tag {
-    const ALL: [Tag; 11] = [
-        Tag::Citation,
-        Tag::EnumStart,
-        Tag::EnumItem,
-        Tag::EnumEnd,
-        Tag::Usage,
-        Tag::Queries,
-        Tag::Analyzing,
-        Tag::Thinking,
-        Tag::Progress,
-        Tag::Blindspots,
-        Tag::Answer,
-    ];
-
-    /// The closer; without its slash it is the opener.
-    fn closer(self) -> &'static str {
-        match self {
-            Tag::Citation => "</citation>",
-            Tag::EnumStart => "</enum_start>",
-            Tag::EnumItem => "</enum_item>",
-            Tag::EnumEnd => "</enum_end>",
-            Tag::Usage => "</usage>",
-            Tag::Queries => "</queries>",
-            Tag::Analyzing => "</analyzing>",
-            Tag::Thinking => "</thinking>",
-            Tag::Progress => "</progress>",
-            Tag::Blindspots => "</blindspots>",
-            Tag::Answer => "</answer>",
-        }
-    }
-
-    /// The name, without brackets.
-    pub(crate) fn name(self) -> &'static str {
-        let closer = self.closer();
-        closer.get(2..closer.len() - 1).unwrap_or_default()
-    }
-
-    /// The opener after its `<`.
-    fn opener_rest(self) -> &'static str {
-        self.closer().get(2..).unwrap_or_default()
-    }
-
-    fn opener_len(self) -> usize {
-        self.closer().len() - 1
-    }
-
-    fn kind(self) -> Kind {
-        match self {
-            Tag::EnumStart => Kind::Word,
-            Tag::EnumEnd => Kind::Empty,
-            Tag::Blindspots => Kind::List,
-            Tag::Answer => Kind::Answer,
-            _ => Kind::Object,
-        }
-    }
-}
+pub(crate) use tag::Tag;
+use tag::{Kind, MAX_WORD};
 
 /// What becomes of the content.
 pub(crate) trait Sink {

@@ -148,14 +148,9 @@ fn content_length(bytes: &[u8]) -> Option<(usize, bool)> {
     let mut at = 0;
     let mut escaped = false;
     loop {
-        let rest = bytes.get(at..)?;
-        let found = memchr3(b'"', b'\\', b'\n', rest)?;
-        if memchr::memchr(b'\r', rest.get(..found)?).is_some() {
-            return None;
-        }
-        at += found;
+        at += memchr3(b'"', b'\\', b'\n', bytes.get(at..)?)?;
         match bytes.get(at)? {
-            b'"' => return Some((at, escaped)),
+            b'"' => break,
             b'\\' => {
                 escaped = true;
                 at = crate::json::text::escape_end(bytes, at)?;
@@ -163,6 +158,9 @@ fn content_length(bytes: &[u8]) -> Option<(usize, bool)> {
             _ => return None,
         }
     }
+    memchr::memchr(b'\r', bytes.get(..at)?)
+        .is_none()
+        .then_some((at, escaped))
 }
 
 #[cfg(test)]
