@@ -209,6 +209,19 @@ fn the_examples_say_the_same() {
 }
 
 #[test]
+fn the_readme_shows_the_examples_as_they_are() {
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    for example in ["homes/javascript/example.mjs", "homes/python/example.py"] {
+        let text = std::fs::read_to_string(root().join(example)).unwrap();
+        assert!(
+            readme.contains(text.trim_end()),
+            "{example} differs from the README"
+        );
+        assert!(text.lines().count() <= 34, "{example} has grown");
+    }
+}
+
+#[test]
 fn the_facades_hold_to_their_types() {
     if !prepared("node_modules") || !prepared(".venv") {
         return;
