@@ -274,7 +274,7 @@ fn sheet(job: &Job) -> Vec<String> {
         facts.push(("took", length(job.elapsed_ms(now) / 1000)));
     }
     if let Some(progress) = &job.progress {
-        facts.push(("progress", progress_words(progress)));
+        facts.push(("progress", progress_words(progress, job.state)));
     }
     facts.push(("cost", cost(job)));
     if !job.state.ended() || job.cost.is_none() {
@@ -296,19 +296,23 @@ fn sheet(job: &Job) -> Vec<String> {
         .collect()
 }
 
-fn progress_words(progress: &Value) -> String {
+fn progress_words(progress: &Value, state: State) -> String {
     let number = |name: &str| progress.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let words = format!(
+        "iteration {}, {} queries, {} pages",
+        number("iteration"),
+        number("queries"),
+        number("urls_analyzed"),
+    );
+    if state.ended() {
+        return words;
+    }
     let cost = crate::policy::estimate::so_far(
         number("queries"),
         number("tokens_in"),
         number("tokens_out"),
     );
-    format!(
-        "iteration {}, {} queries, {} pages, about {cost} so far",
-        number("iteration"),
-        number("queries"),
-        number("urls_analyzed"),
-    )
+    format!("{words}, about {cost} so far")
 }
 
 impl Fetch {
