@@ -2,6 +2,9 @@
 import { byId, count, h, link, plural, webUrl } from './dom.js';
 import { hasMark, jumpToMark, sourceId } from './answer.js';
 
+/** From here on, sources out of sight are not laid out. */
+const MANY = 60;
+
 /** The passages of a source, made when they are unfolded: hundreds of sources may have dozens each. */
 function passages(snippets) {
   const details = h('details', null, h('summary', { text: plural(snippets.length, 'passage') }));
@@ -29,6 +32,7 @@ export function renderSources(view) {
   const items = view.sources.map(item);
   for (const entry of items) if (open.has(entry.id)) entry.querySelector('details')?.setAttribute('open', '');
   byId('sources').replaceChildren(...items);
+  byId('sources').classList.toggle('many', items.length > MANY);
   byId('source-count').textContent = count(view.sourceCount);
   byId('no-sources').hidden = view.sources.length > 0;
   byId('no-sources').textContent = view.done ? 'None. That is no error: many replies cite nothing.' : 'None yet.';
