@@ -70,8 +70,11 @@ impl Opened {
             }
             removed += self.remove(&ids)?;
         }
-        self.store
-            .forget(now.plus(-ms(MARKS_KEPT)), now.plus(-ms(LEDGER_KEPT)))?;
+        // Where nothing went there is little to forget, and a command that only reads should not have to write.
+        if removed > 0 || batches == usize::MAX {
+            self.store
+                .forget(now.plus(-ms(MARKS_KEPT)), now.plus(-ms(LEDGER_KEPT)))?;
+        }
         Ok(removed)
     }
 
