@@ -194,7 +194,7 @@ fn it_has_no_other_environment_and_says_so_without_a_key() {
 }
 
 #[test]
-fn an_endless_loop_is_stopped_and_waiting_is_not_running() {
+fn an_endless_loop_is_stopped() {
     let world = World::new();
     let bad = component(
         &world,
@@ -206,6 +206,21 @@ fn an_endless_loop_is_stopped_and_waiting_is_not_running() {
     assert!(ran.err.contains("own time"), "{ran:?}");
     assert!(
         start.elapsed() > Duration::from_secs(9),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn waiting_is_not_running() {
+    let world = World::new();
+    // At this pace the reply takes longer than the guest itself may run.
+    let simulator = Simulated::start(&world, &["--pace", "1.5"]);
+    let start = Instant::now();
+    let ran = world.call(&simulator, &["run", &ask(), "tides"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        start.elapsed() > Duration::from_secs(10),
         "{:?}",
         start.elapsed()
     );
