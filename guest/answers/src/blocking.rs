@@ -1,5 +1,6 @@
 //! A blocking reply: one JSON text with the whole message.
 
+use alloc::{borrow::ToOwned, string::String};
 use crate::event::StreamErrorKind;
 use crate::json::{Json, Read};
 use crate::parser::Reader;

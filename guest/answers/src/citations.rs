@@ -1,5 +1,6 @@
 //! Sources, deduplicated and numbered, and the markers in the answer.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec, vec};
 use crate::event::Citation;
 use crate::json::Json;
 use crate::outcome::Source;

@@ -1,5 +1,6 @@
 //! Turns text and tags into events and, in the end, the outcome.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::citations::{Frame, Sources};
 use crate::event::{
     Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,

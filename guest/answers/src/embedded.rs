@@ -1,5 +1,6 @@
 //! Serde for a string that is JSON text: it is written as the value it stands for.
 
+use alloc::string::{String, ToString};
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Error, Serialize, Serializer};
 use serde_json::Value;

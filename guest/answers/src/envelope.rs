@@ -3,10 +3,11 @@
 //! The walk reads any member order, white space and unknown members. Of members of one name the last
 //! counts, as in every common JSON reader. Only the first choice counts: a request has one message.
 
+use alloc::string::String;
 use crate::json::cursor::Cursor;
 use crate::json::text::unescape;
-use std::borrow::Cow;
-use std::ops::Range;
+use alloc::borrow::Cow;
+use core::ops::Range;
 
 /// What a chunk holds; ranges are into its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -151,7 +152,7 @@ impl Envelope {
 
 /// A key as text: it may be escaped, though nobody does it.
 fn key_text(key: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(key) {
+    match core::str::from_utf8(key) {
         Ok(key) => unescape(key),
         Err(_) => Cow::Borrowed(""),
     }

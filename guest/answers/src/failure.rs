@@ -1,5 +1,6 @@
 //! What an unsuccessful HTTP reply means.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::event::Header;
 use crate::json::Json;
 use crate::text::{concat, first_chars, push_number};
@@ -213,7 +214,7 @@ fn fields(error: &Json) -> Vec<String> {
 fn field(loc: &Json) -> String {
     let steps = match loc {
         Json::Array(steps) => steps,
-        other => std::slice::from_ref(other),
+        other => core::slice::from_ref(other),
     };
     let mut path = String::new();
     for step in steps {

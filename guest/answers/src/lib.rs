@@ -1,10 +1,16 @@
 //! The Brave Answers API without its network: what to send, how to read the reply, how to show it.
 //!
-//! No I/O and no clock. Nothing here panics on any input, and time is linear in the bytes.
+//! No I/O, no clock and no standard library: what the component does not carry cannot be in it. Nothing here
+//! panics on any input, and time is linear in the bytes.
+
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 mod blocking;
 mod citations;
 mod collect;
+#[cfg(feature = "serde")]
 mod embedded;
 mod envelope;
 mod event;

@@ -1,5 +1,6 @@
 //! Reads one reply, streamed or blocking, in chunks of any size.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::blocking;
 use crate::collect::{Collector, Ending};
 use crate::envelope::{Envelope, text_at};
@@ -13,7 +14,7 @@ use crate::tags::Recogniser;
 use crate::template::Template;
 use crate::usage;
 use crate::warnings as code;
-use std::ops::Range;
+use core::ops::Range;
 
 /// What the reply turned out to be.
 #[derive(Debug)]
@@ -197,7 +198,7 @@ impl Parser {
 impl Reader {
     fn batch(&mut self) -> Batch {
         Batch {
-            events: std::mem::take(&mut self.collector.events),
+            events: core::mem::take(&mut self.collector.events),
             error: self.collector.error.clone(),
         }
     }
@@ -263,7 +264,7 @@ impl Reader {
     /// The inside of a content string.
     fn content(&mut self, raw: &[u8], escaped: bool) {
         let lossy;
-        let raw = match std::str::from_utf8(raw) {
+        let raw = match core::str::from_utf8(raw) {
             Ok(raw) => raw,
             Err(_) => {
                 lossy = String::from_utf8_lossy(raw).into_owned();

@@ -1,5 +1,6 @@
 //! What can be asked, and the request that comes of it.
 
+use alloc::{string::String, vec::Vec};
 use crate::event::Header;
 
 /// Where the asker is, roughly. Sent as `web_search_options.user_location.approximate`.

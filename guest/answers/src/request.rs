@@ -1,5 +1,6 @@
 //! From a question to a request: everything is checked before a cent is spent.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec, vec};
 use crate::event::Header;
 use crate::json::Json;
 use crate::json::writer::Writer;

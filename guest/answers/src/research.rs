@@ -1,5 +1,6 @@
 //! The payloads of research tags and entities. `None`: of the right kind but without what it needs.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::event::{Analyzing, Entity, Progress, Thinking};
 use crate::json::Json;
 use crate::json::writer::Writer;

@@ -1,6 +1,7 @@
 //! What was seen before, found in logarithmic time: a list may be as long as a stream is.
 
-use std::collections::BTreeMap;
+use alloc::vec::Vec;
+use alloc::collections::BTreeMap;
 
 /// What a value is. One map for all of them keeps the component small.
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@
 
 mod tag;
 
+use alloc::{borrow::ToOwned, string::String};
 use crate::json::scanner::{Scan, Scanner, is_space};
 use memchr::memchr;
 
@@ -115,7 +116,7 @@ impl Recogniser {
 
     /// Reads on in what is held.
     pub(crate) fn scan_held(&mut self, sink: &mut impl Sink) {
-        let held = std::mem::take(&mut self.held);
+        let held = core::mem::take(&mut self.held);
         let done = self.scan(held.get(self.start..).unwrap_or_default(), sink);
         self.held = held;
         self.start += done;
@@ -177,7 +178,7 @@ impl Recogniser {
     /// The end of the content: takes out what is held, of an answer as much as is its own. Gives the
     /// possible tag, if its opener was whole, and its payload so far.
     pub(crate) fn take_open(&mut self) -> (Option<Tag>, String) {
-        let held = std::mem::take(&mut self.held);
+        let held = core::mem::take(&mut self.held);
         let tag = self.candidate.take().map(|candidate| candidate.tag);
         let from = self.start + tag.map_or(0, Tag::opener_len);
         let payload = held.get(from..).unwrap_or_default();
@@ -201,7 +202,7 @@ impl Recogniser {
             Scan::Done(end) | Scan::Bad(end) => end,
             Scan::More => return bytes.len(),
         };
-        let answers = std::mem::take(&mut self.answers);
+        let answers = core::mem::take(&mut self.answers);
         // Tags that follow one another begin at `run`; the last of them ends at `last`.
         let (mut run, mut last, mut at) = (0, 0, 0);
         let length = loop {

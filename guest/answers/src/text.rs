@@ -1,5 +1,6 @@
 //! Small helpers for text. They stand in for formatting machinery that would weigh more than the parser.
 
+use alloc::string::String;
 /// Appends a whole number.
 pub(crate) fn push_number(number: u64, out: &mut String) {
     if number >= 10 {

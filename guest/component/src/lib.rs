@@ -2,6 +2,16 @@
 //!
 //! The bindings take the library's own types for those of the WIT: the two are alike field by field and case by
 //! case, and it does not compile when they are not. So nothing is converted.
+//!
+//! On wasm there is no standard library, only an allocator: a third of the component would else be the machinery
+//! that words panics for nobody. A panic, which no input should bring about, is a trap without a message.
+
+#![cfg_attr(target_family = "wasm", no_std)]
+
+extern crate alloc;
+
+#[cfg(target_family = "wasm")]
+mod bare;
 
 #[allow(
     missing_docs,
@@ -45,7 +55,8 @@ mod bindings {
     });
 }
 
-use std::cell::RefCell;
+use alloc::{string::String, vec::Vec};
+use core::cell::RefCell;
 
 use bindings::exports::glovebox::answers::{normalize, reply, request};
 

@@ -1,6 +1,7 @@
 //! Whole numbers of any size, as far as reading and writing floats needs them.
 
-use std::cmp::Ordering;
+use alloc::{vec::Vec, vec};
+use core::cmp::Ordering;
 
 /// A number from 0, in digits of 32 bits, the lowest first; the last is not 0.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +45,7 @@ impl Big {
         self.multiply(1 << (bits % 32), 0);
         if !self.0.is_empty() {
             let zeros = (bits / 32) as usize;
-            self.0.splice(0..0, std::iter::repeat_n(0, zeros));
+            self.0.splice(0..0, core::iter::repeat_n(0, zeros));
         }
     }
 

@@ -1,14 +1,15 @@
 //! The float that is nearest to a number as JSON writes it.
 
+use alloc::vec::Vec;
 use super::big::Big;
-use std::cmp::Ordering;
+use core::cmp::Ordering;
 
 /// Digits that are looked at: two floats can have 767 in common with the number halfway between them.
 /// Whether any digit after these is not 0 is all that can still matter.
 const MAX_DIGITS: usize = 780;
 
 /// Decimal exponents beyond these give infinity or 0, whatever the digits.
-const EXPONENTS: std::ops::Range<i32> = -1200..400;
+const EXPONENTS: core::ops::Range<i32> = -1200..400;
 
 /// Digits of a whole number that a float surely holds.
 const EXACT_DIGITS: usize = 15;

@@ -1,13 +1,14 @@
 //! A float as the shortest text that reads back as the same float, and of these the nearest to it.
 
+use alloc::{string::String, vec::Vec};
 use super::big::Big;
-use std::cmp::Ordering;
+use core::cmp::Ordering;
 
 /// Bits of a float's fraction.
 const FRACTION: u32 = 52;
 
 /// Where the point stands, in digits from the first, for a number to be written without an exponent.
-const PLAIN: std::ops::RangeInclusive<i32> = -4..=17;
+const PLAIN: core::ops::RangeInclusive<i32> = -4..=17;
 
 /// Appends a finite float as JSON has it, always with a point or an exponent.
 pub(crate) fn write(value: f64, out: &mut String) {

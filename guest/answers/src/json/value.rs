@@ -1,5 +1,6 @@
 //! A JSON value that is built, for tag payloads and the rare parts of an envelope.
 
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use super::scanner::is_space;
 use super::text::{escape_end, unescape};
 use crate::limits::MAX_DEPTH;
@@ -115,7 +116,8 @@ impl Json {
         /// 2^53, up to which a float holds every whole number.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         let float = self.float()?;
-        (float.trunc() == float && (0.0..=EXACT).contains(&float)).then_some(float as u64)
+        let whole = float as u64;
+        (whole as f64 == float && (0.0..=EXACT).contains(&float)).then_some(whole)
     }
 
     /// A whole number from 0 that is written as a number.

@@ -1,5 +1,6 @@
 //! JSON as text: compact, keys in the order of the calls, floats as short as they read back exactly.
 
+use alloc::string::String;
 use super::Json;
 use crate::text::push_number;
 

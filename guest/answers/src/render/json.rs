@@ -1,5 +1,6 @@
 //! The outcome as JSON: compact, one line, members in the order of the contract.
 
+use alloc::string::String;
 use crate::event::{Entity, Mode, Progress, Thinking, Usage};
 use crate::json::writer::Writer;
 use crate::outcome::{Outcome, Source};

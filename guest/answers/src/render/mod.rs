@@ -1,5 +1,6 @@
 //! From an outcome to text.
 
+use alloc::string::String;
 mod json;
 mod prose;
 

@@ -1,5 +1,6 @@
 //! The outcome for a person: answer, sources, blindspots, queries, cost, and what is missing.
 
+use alloc::{borrow::ToOwned, string::String};
 use crate::event::Usage;
 use crate::outcome::Outcome;
 use crate::text::{concat, push_number};
@@ -109,7 +110,7 @@ impl Page<'_> {
             self.heading(title);
             let mut first = true;
             for source in sources {
-                if !std::mem::take(&mut first) {
+                if !core::mem::take(&mut first) {
                     self.out.push('\n');
                 }
                 let (before, after) = self.style.number;

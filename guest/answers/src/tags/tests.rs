@@ -1,3 +1,4 @@
+use alloc::{borrow::ToOwned, string::String, vec::Vec, vec};
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use super::*;
