@@ -1,12 +1,12 @@
 //! A blocking reply: one JSON text with the whole message.
 
-use alloc::{borrow::ToOwned, string::String};
 use crate::event::StreamErrorKind;
 use crate::json::{Json, Read};
 use crate::parser::Reader;
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
+use alloc::{borrow::ToOwned, string::String};
 
 /// Longest message taken from the upstream, in code points.
 const MESSAGE_CHARS: usize = 500;

@@ -1,11 +1,11 @@
 //! Sources, deduplicated and numbered, and the markers in the answer.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec, vec};
 use crate::event::Citation;
 use crate::json::Json;
 use crate::outcome::Source;
 use crate::seen::{Kind, Seen};
 use crate::text::push_number;
+use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
 
 /// A citation frame as it came; `None` where it has no URL.
 pub(crate) struct Frame<'a> {

@@ -1,6 +1,5 @@
 //! Turns text and tags into events and, in the end, the outcome.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::citations::{Frame, Sources};
 use crate::event::{
     Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
@@ -17,6 +16,7 @@ use crate::tags::{Sink, Tag};
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 /// Bytes that a kept record takes besides its text, roughly.
 const RECORD_BYTES: usize = 64;

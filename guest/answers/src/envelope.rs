@@ -3,10 +3,10 @@
 //! The walk reads any member order, white space and unknown members. Of members of one name the last
 //! counts, as in every common JSON reader. Only the first choice counts: a request has one message.
 
-use alloc::string::String;
 use crate::json::cursor::Cursor;
 use crate::json::text::unescape;
 use alloc::borrow::Cow;
+use alloc::string::String;
 use core::ops::Range;
 
 /// What a chunk holds; ranges are into its bytes.

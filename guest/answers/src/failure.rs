@@ -1,9 +1,9 @@
 //! What an unsuccessful HTTP reply means.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::event::Header;
 use crate::json::Json;
 use crate::text::{concat, first_chars, push_number};
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 /// Why the upstream refused or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

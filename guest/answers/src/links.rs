@@ -1,9 +1,9 @@
 //! The links of a Markdown text, in order: inline links, autolinks and bare URLs, outside of code; no
 //! images. Linear: every byte of a URL is consumed once, whatever comes of it.
 
-use alloc::vec::Vec;
 use crate::fence::after;
 use crate::url::{is_web, scheme_length};
+use alloc::vec::Vec;
 use memchr::memchr;
 
 /// Longest run of backticks that can open a code span; a longer one is text.

@@ -1,7 +1,7 @@
 //! What came of a stream.
 
-use alloc::{string::String, vec::Vec};
 use crate::event::{Batch, Entity, Mode, Progress, Thinking, Usage, Warning};
+use alloc::{string::String, vec::Vec};
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,5 @@
 //! Reads one reply, streamed or blocking, in chunks of any size.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::blocking;
 use crate::collect::{Collector, Ending};
 use crate::envelope::{Envelope, text_at};
@@ -14,6 +13,7 @@ use crate::tags::Recogniser;
 use crate::template::Template;
 use crate::usage;
 use crate::warnings as code;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::ops::Range;
 
 /// What the reply turned out to be.

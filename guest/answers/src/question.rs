@@ -1,7 +1,7 @@
 //! What can be asked, and the request that comes of it.
 
-use alloc::{string::String, vec::Vec};
 use crate::event::Header;
+use alloc::{string::String, vec::Vec};
 
 /// Where the asker is, roughly. Sent as `web_search_options.user_location.approximate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

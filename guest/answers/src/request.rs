@@ -1,11 +1,11 @@
 //! From a question to a request: everything is checked before a cent is spent.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec, vec};
 use crate::event::Header;
 use crate::json::Json;
 use crate::json::writer::Writer;
 use crate::question::{HttpRequest, InvalidField, Location, Question};
 use crate::text::{concat, push_number};
+use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
 
 const PATH: &str = "/res/v1/chat/completions";
 
@@ -63,16 +63,16 @@ pub fn build(question: &Question) -> Result<HttpRequest, Vec<InvalidField>> {
 struct Problems(Vec<InvalidField>);
 
 impl Problems {
-    fn add(&mut self, field: &str, problem: impl Into<String>) {
+    fn add(&mut self, field: &str, problem: &str) {
         self.0.push(InvalidField {
             field: field.to_owned(),
-            problem: problem.into(),
+            problem: problem.to_owned(),
         });
     }
 
     fn one_of(&mut self, field: &str, value: Option<&String>, allowed: &[&str]) {
         if value.is_some_and(|value| !allowed.contains(&value.as_str())) {
-            self.add(field, listed("must be one of ", allowed));
+            self.add(field, &listed("must be one of ", allowed));
         }
     }
 }
@@ -106,11 +106,11 @@ fn check(question: &Question, metadata: Option<&Json>) -> Vec<InvalidField> {
     }
     check_metadata(question.metadata.as_deref(), metadata, &mut problems);
     let research = question.enable_research == Some(true);
-    for (field, on) in [
+    for (field, on) in &[
         ("enable_citations", question.enable_citations),
         ("enable_entities", question.enable_entities),
     ] {
-        if research && on == Some(true) {
+        if research && *on == Some(true) {
             problems.add(field, "cannot be combined with enable_research");
         }
     }
@@ -136,16 +136,21 @@ fn check_query(query: &str, problems: &mut Problems) {
 }
 
 fn check_stream(question: &Question, problems: &mut Problems) {
-    let needs: Vec<&str> = [
+    if question.stream != Some(false) {
+        return;
+    }
+    let mut needs = Vec::new();
+    for (field, on) in &[
         ("enable_citations", question.enable_citations),
         ("enable_entities", question.enable_entities),
         ("enable_research", question.enable_research),
-    ]
-    .into_iter()
-    .filter_map(|(field, on)| (on == Some(true)).then_some(field))
-    .collect();
-    if question.stream == Some(false) && !needs.is_empty() {
-        problems.add("stream", listed("must not be false with ", &needs));
+    ] {
+        if *on == Some(true) {
+            needs.push(*field);
+        }
+    }
+    if !needs.is_empty() {
+        problems.add("stream", &listed("must not be false with ", &needs));
     }
 }
 
@@ -163,10 +168,9 @@ fn check_research(question: &Question, research: bool, problems: &mut Problems) 
     if question.research_allow_thinking.is_some() && !research {
         problems.add("research_allow_thinking", ALONE);
     }
-    for ((field, least, most), value) in RESEARCH_RANGES.into_iter().zip(research_values(question))
-    {
-        let Some(value) = value else { continue };
-        if !(least..=most).contains(&value) {
+    for (&(field, least, most), value) in RESEARCH_RANGES.iter().zip(&research_values(question)) {
+        let Some(value) = *value else { continue };
+        if value < least || value > most {
             let mut problem = "must be from ".to_owned();
             push_number(least.unsigned_abs(), &mut problem);
             problem.push_str(" to ");
@@ -176,7 +180,7 @@ fn check_research(question: &Question, research: bool, problems: &mut Problems) 
             } else {
                 ", and needs enable_research"
             });
-            problems.add(field, problem);
+            problems.add(field, &problem);
         } else if !research {
             problems.add(field, ALONE);
         }
@@ -201,7 +205,7 @@ fn check_location(location: &Location, problems: &mut Problems) {
             "must have at least one of city, country, region, timezone",
         );
     }
-    for (name, value) in fields {
+    for &(name, value) in &fields {
         let Some(value) = value else { continue };
         let problem = if value.trim_ascii().is_empty() || value.len() > MAX_PLACE_BYTES {
             "must be 1 to 200 bytes"
@@ -289,8 +293,8 @@ fn body(question: &Question, metadata: Option<&Json>) -> String {
         "research_allow_thinking",
         question.research_allow_thinking,
     );
-    for ((field, ..), value) in RESEARCH_RANGES.into_iter().zip(research_values(question)) {
-        integer(&mut json, field, value);
+    for (range, value) in RESEARCH_RANGES.iter().zip(&research_values(question)) {
+        integer(&mut json, range.0, *value);
     }
     web_search_options(&mut json, question);
     json.close('}');
@@ -314,7 +318,7 @@ fn web_search_options(json: &mut Writer, question: &Question) {
         text(json, "type", Some("approximate"));
         json.key("approximate");
         json.open('{');
-        for (name, value) in location_fields(location) {
+        for &(name, value) in &location_fields(location) {
             text(json, name, value);
         }
         json.close('}');

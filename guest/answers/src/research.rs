@@ -1,10 +1,10 @@
 //! The payloads of research tags and entities. `None`: of the right kind but without what it needs.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use crate::event::{Analyzing, Entity, Progress, Thinking};
 use crate::json::Json;
 use crate::json::writer::Writer;
 use crate::url::is_web;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 /// The highest number of an iteration that is believed. The API allows 5; the bound keeps the list short.
 const MAX_ITERATION: u32 = 1000;

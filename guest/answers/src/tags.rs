@@ -12,9 +12,8 @@
 //! behind an open answer are looked for up to the first that is found, and reading goes on from there.
 
 mod tag;
-
-use alloc::{borrow::ToOwned, string::String};
 use crate::json::scanner::{Scan, Scanner, is_space};
+use alloc::{borrow::ToOwned, string::String};
 use memchr::memchr;
 
 pub(crate) use tag::Tag;

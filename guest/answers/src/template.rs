@@ -6,10 +6,10 @@
 //! JSON is read from left to right and nothing but the holes' own text differs. Whatever does not match is read in
 //! full and becomes the next template.
 
-use alloc::{vec::Vec, vec};
 use crate::envelope::Envelope;
-use memchr::{memchr2, memchr3};
+use alloc::{vec, vec::Vec};
 use core::ops::Range;
+use memchr::{memchr2, memchr3};
 
 /// Longest envelope that is remembered, content aside; the recorded ones have some 200 bytes.
 const MAX_ENVELOPE: usize = 1024;

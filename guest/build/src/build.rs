@@ -5,8 +5,9 @@ use std::process::Command;
 
 use anyhow::Context as _;
 use glovebox_build::{Component, Imports, hex};
-use wasmparser::{BinaryReader, Parser, Payload, Validator};
-use wit_component::ComponentEncoder;
+use wasmparser::{Parser, Payload, Validator};
+use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use wit_parser::Resolve;
 
 /// Builds the component. `folder` names the target folder, so that two builds can share nothing.
 pub(crate) fn component(
@@ -17,16 +18,25 @@ pub(crate) fn component(
     let built = cargo(component, root, &target_folder(root).join(folder))?;
     let bytes = std::fs::read(&built).with_context(|| built.display().to_string())?;
     let wasm = match component.target {
-        "wasm32-unknown-unknown" => without_names(
-            &ComponentEncoder::default()
-                .module(&bytes)?
-                .validate(true)
-                .encode()?,
-        )?,
+        "wasm32-unknown-unknown" => encode(bytes, &root.join("wit"))?,
         _ => bytes,
     };
     check(component, &wasm)?;
     Ok(wasm)
+}
+
+/// Makes a core module the component of the one world that `wit` has. A module that does not fit it is refused.
+fn encode(mut module: Vec<u8>, wit: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut resolve = Resolve::default();
+    let (package, _) = resolve.push_dir(wit)?;
+    let world = resolve.select_world(&[package], None)?;
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false)?;
+    // Names are for debuggers alone; they would be a fiftieth of the component.
+    ComponentEncoder::default()
+        .module(&module)?
+        .debug_names(false)
+        .validate(true)
+        .encode()
 }
 
 /// A hash of the target's standard library as it is installed here.
@@ -91,25 +101,6 @@ fn cargo(component: &Component, root: &Path, target: &Path) -> anyhow::Result<Pa
     // A command keeps its hyphens.
     let command = folder.join(format!("{}.wasm", component.package));
     Ok(if library.exists() { library } else { command })
-}
-
-/// Without the names that only debuggers read.
-fn without_names(wasm: &[u8]) -> anyhow::Result<Vec<u8>> {
-    /// The magic number and the version.
-    const HEADER: usize = 8;
-    let mut reader = BinaryReader::new(wasm, 0);
-    let mut kept = reader.read_bytes(HEADER)?.to_vec();
-    while !reader.eof() {
-        let start = wasm.len() - reader.bytes_remaining();
-        let custom = reader.read_u8()? == 0;
-        let size = reader.read_var_u32()?;
-        let mut body = BinaryReader::new(reader.read_bytes(size as usize)?, 0);
-        if !custom || body.read_string()? != "component-name" {
-            let section = wasm.get(start..wasm.len() - reader.bytes_remaining());
-            kept.extend_from_slice(section.context("a section")?);
-        }
-    }
-    Ok(kept)
 }
 
 /// Whether it is valid, of a size that is bearable and imports no more than it may.

@@ -67,7 +67,7 @@ const ANSWERS: Component = Component {
         "-Ctarget-feature=+simd128,+bulk-memory",
         "-Clink-arg=-zstack-size=262144",
     ],
-    max_bytes: 400 * 1024,
+    max_bytes: 120 * 1024,
     imports: Imports::None,
 };
 

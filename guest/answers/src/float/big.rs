@@ -1,6 +1,6 @@
 //! Whole numbers of any size, as far as reading and writing floats needs them.
 
-use alloc::{vec::Vec, vec};
+use alloc::{vec, vec::Vec};
 use core::cmp::Ordering;
 
 /// A number from 0, in digits of 32 bits, the lowest first; the last is not 0.
@@ -45,7 +45,9 @@ impl Big {
         self.multiply(1 << (bits % 32), 0);
         if !self.0.is_empty() {
             let zeros = (bits / 32) as usize;
-            self.0.splice(0..0, core::iter::repeat_n(0, zeros));
+            let mut shifted = vec![0; zeros];
+            shifted.append(&mut self.0);
+            self.0 = shifted;
         }
     }
 

@@ -1,7 +1,7 @@
 //! The float that is nearest to a number as JSON writes it.
 
-use alloc::vec::Vec;
 use super::big::Big;
+use alloc::vec::Vec;
 use core::cmp::Ordering;
 
 /// Digits that are looked at: two floats can have 767 in common with the number halfway between them.

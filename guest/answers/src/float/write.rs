@@ -1,7 +1,7 @@
 //! A float as the shortest text that reads back as the same float, and of these the nearest to it.
 
-use alloc::{string::String, vec::Vec};
 use super::big::Big;
+use alloc::{string::String, vec::Vec};
 use core::cmp::Ordering;
 
 /// Bits of a float's fraction.

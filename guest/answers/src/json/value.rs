@@ -1,9 +1,9 @@
 //! A JSON value that is built, for tag payloads and the rare parts of an envelope.
 
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use super::scanner::is_space;
 use super::text::{escape_end, unescape};
 use crate::limits::MAX_DEPTH;
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use memchr::memchr2;
 
 /// A JSON value. Numbers keep their text, so no digit is lost before somebody asks for it.

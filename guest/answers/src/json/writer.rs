@@ -1,8 +1,8 @@
 //! JSON as text: compact, keys in the order of the calls, floats as short as they read back exactly.
 
-use alloc::string::String;
 use super::Json;
 use crate::text::push_number;
+use alloc::string::String;
 
 /// Writes one JSON text. The caller opens and closes; commas come by themselves.
 #[derive(Debug, Default)]

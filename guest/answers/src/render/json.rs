@@ -1,9 +1,9 @@
 //! The outcome as JSON: compact, one line, members in the order of the contract.
 
-use alloc::string::String;
 use crate::event::{Entity, Mode, Progress, Thinking, Usage};
 use crate::json::writer::Writer;
 use crate::outcome::{Outcome, Source};
+use alloc::string::String;
 
 pub(super) fn render(outcome: &Outcome) -> String {
     let mut json = Writer::default();

@@ -1,9 +1,9 @@
 //! The outcome for a person: answer, sources, blindspots, queries, cost, and what is missing.
 
-use alloc::{borrow::ToOwned, string::String};
 use crate::event::Usage;
 use crate::outcome::Outcome;
 use crate::text::{concat, push_number};
+use alloc::{borrow::ToOwned, string::String};
 
 /// How the parts of a page are marked.
 pub(super) struct Style {
@@ -193,7 +193,15 @@ fn text(text: &str) -> String {
 
 /// A URL that can stand between angle brackets.
 fn bracketed(url: &str) -> String {
-    url.replace('<', "%3C").replace('>', "%3E")
+    let mut text = String::with_capacity(url.len());
+    for char in url.chars() {
+        match char {
+            '<' => text.push_str("%3C"),
+            '>' => text.push_str("%3E"),
+            _ => text.push(char),
+        }
+    }
+    text
 }
 
 /// Line ends and control characters from the upstream would break the page, or a terminal.

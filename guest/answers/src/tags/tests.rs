@@ -1,4 +1,3 @@
-use alloc::{borrow::ToOwned, string::String, vec::Vec, vec};
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use super::*;
