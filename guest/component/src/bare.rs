@@ -44,25 +44,40 @@ fn class(layout: Layout) -> usize {
     ((size - 1).ilog2() + 1 - SMALLEST) as usize
 }
 
+/// Bytes of a block of a class.
+fn bytes(class: usize) -> usize {
+    1 << (class as u32 + SMALLEST)
+}
+
 impl Blocks {
-    /// A block that was never given out.
-    fn fresh(&self, class: usize) -> *mut u8 {
-        let size = 1usize << (class as u32 + SMALLEST);
-        if self.end.get() - self.next.get() < size {
-            let pages = size.div_ceil(PAGE);
-            let before = memory_grow(0, pages);
+    /// Moves `next` on by so many bytes, with more memory if it takes that. Where they begin, or null.
+    fn extend(&self, bytes: usize) -> *mut u8 {
+        if self.end.get() - self.next.get() < bytes {
+            let before = memory_grow(0, bytes.div_ceil(PAGE));
             if before == usize::MAX {
                 return null_mut();
             }
-            // What is left of the last pages is joined where nobody else has grown the memory.
+            // What is left of the last pages is joined, unless something else has grown the memory.
             if before * PAGE != self.end.get() {
                 self.next.set(before * PAGE);
             }
             self.end.set(memory_size(0).wrapping_mul(PAGE));
         }
         let at = self.next.get();
-        self.next.set(at + size);
+        self.next.set(at + bytes);
         at as *mut u8
+    }
+
+    /// Whether the last block that was given out could grow where it is: a long text then grows without
+    /// being copied, and without twice its memory.
+    fn grows(&self, at: *mut u8, from: usize, to: usize) -> bool {
+        let end = at as usize + bytes(from);
+        let more = bytes(to).wrapping_sub(bytes(from));
+        to > from
+            && end == self.next.get()
+            // Where something else has grown the memory, there is no room behind the block.
+            && (self.end.get() - end >= more || self.end.get() == memory_size(0).wrapping_mul(PAGE))
+            && !self.extend(more).is_null()
     }
 }
 
@@ -76,7 +91,7 @@ unsafe impl GlobalAlloc for Blocks {
         };
         let at = free.get();
         if at.is_null() {
-            return self.fresh(class);
+            return self.extend(bytes(class));
         }
         // SAFETY: a free block begins with the link to the next.
         free.set(unsafe { at.cast::<*mut u8>().read() });
@@ -94,7 +109,8 @@ unsafe impl GlobalAlloc for Blocks {
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's promise on `size`.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        if class(layout) == class(wanted) {
+        let (from, to) = (class(layout), class(wanted));
+        if from == to || self.grows(at, from, to) {
             return at;
         }
         // SAFETY: the caller's promise.
