@@ -171,18 +171,27 @@ fn the_sandbox_gives_the_same_bytes_as_the_library() {
 
 #[test]
 fn every_cut_gives_the_same_events_and_outcome() {
-    for vector in vectors() {
-        let whole = read(&vector, [&vector.bytes[..]]);
-        let by_byte = read(&vector, vector.bytes.chunks(1));
-        same(&vector, &by_byte, &whole, "byte by byte");
-        // Every cut of most vectors. The library is tested at every cut of all of them; what is new here is the
-        // crossing, and the few long streams are cut at a thousand places.
-        let step = (vector.bytes.len() / 1000).max(1);
-        for cut in (0..=vector.bytes.len()).step_by(step) {
-            let (left, right) = vector.bytes.split_at(cut);
-            let parts = read(&vector, [left, right]);
-            same(&vector, &parts, &whole, &format!("cut at {cut}"));
+    let vectors = vectors();
+    let threads = std::thread::available_parallelism().unwrap().get();
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            let mine = vectors.iter().skip(first).step_by(threads);
+            scope.spawn(move || mine.for_each(every_cut));
         }
+    });
+}
+
+fn every_cut(vector: &Vector) {
+    let whole = read(vector, [&vector.bytes[..]]);
+    let by_byte = read(vector, vector.bytes.chunks(1));
+    same(vector, &by_byte, &whole, "byte by byte");
+    // Every cut of most vectors. The library is tested at every cut of all of them; what is new here is the
+    // crossing, and the few long streams are cut at a thousand places.
+    let step = (vector.bytes.len() / 1000).max(1);
+    for cut in (0..=vector.bytes.len()).step_by(step) {
+        let (left, right) = vector.bytes.split_at(cut);
+        let parts = read(vector, [left, right]);
+        same(vector, &parts, &whole, &format!("cut at {cut}"));
     }
 }
 
