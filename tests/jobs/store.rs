@@ -299,26 +299,10 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
 
 pub fn call(query: &str) -> glovebox::jobs::Call {
     let question = glovebox::engine::answers::Question {
-        query: query.to_owned(),
         model: Some("brave".to_owned()),
         stream: Some(true),
-        country: None,
-        language: None,
-        safesearch: None,
-        max_completion_tokens: None,
-        metadata: None,
-        seed: None,
         enable_citations: Some(true),
-        enable_entities: None,
-        enable_research: None,
-        research_allow_thinking: None,
-        research_maximum_number_of_tokens_per_query: None,
-        research_maximum_number_of_queries: None,
-        research_maximum_number_of_iterations: None,
-        research_maximum_number_of_seconds: None,
-        research_maximum_number_of_results_per_query: None,
-        search_context_size: None,
-        user_location: None,
+        ..glovebox::engine::answers::Question::about(query.to_owned())
     };
     glovebox::jobs::Call {
         tool: "ask".to_owned(),

@@ -21,6 +21,7 @@ pub(crate) fn component(
         "wasm32-unknown-unknown" => encode(bytes, &root.join("wit"))?,
         _ => bytes,
     };
+    let wasm = without_caches(wasm)?;
     check(component, &wasm)?;
     Ok(wasm)
 }
@@ -37,6 +38,30 @@ fn encode(mut module: Vec<u8>, wit: &Path) -> anyhow::Result<Vec<u8>> {
         .debug_names(false)
         .validate(true)
         .encode()
+}
+
+/// The standard library's own panics name the folder it was built in, which the compiler's mapping comes too late for.
+/// A path of the same length stands in its place, so nothing moves.
+fn without_caches(mut wasm: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    for cache in caches()? {
+        let path = cache.into_os_string().into_encoded_bytes();
+        let mut stand_in = b"/cargo".to_vec();
+        stand_in.resize(path.len(), b'/');
+        let mut at = 0;
+        while let Some(found) = wasm.get(at..).and_then(|rest| find(rest, &path)) {
+            at += found;
+            if let Some(place) = wasm.get_mut(at..at + path.len()) {
+                place.copy_from_slice(&stand_in);
+            }
+        }
+    }
+    Ok(wasm)
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes
+        .windows(wanted.len())
+        .position(|window| window == wanted)
 }
 
 /// A hash of the target's standard library as it is installed here.
@@ -71,12 +96,14 @@ fn cargo(component: &Component, root: &Path, target: &Path) -> anyhow::Result<Pa
         .map(|&flag| flag.to_owned())
         .collect();
     // The last one that fits is taken, so what lies inside another comes later.
-    for (from, to) in [
+    let folders = [
         (cargo_home()?, "/cargo"),
         (root.to_owned(), "/glovebox"),
         (target.to_owned(), "/target"),
         (sysroot()?, "/rust"),
-    ] {
+    ];
+    let caches = caches()?.into_iter().map(|cache| (cache, "/cargo"));
+    for (from, to) in folders.into_iter().chain(caches) {
         flags.push(format!("--remap-path-prefix={}={to}", from.display()));
     }
     let workspace = root.join(component.workspace);
@@ -136,6 +163,14 @@ fn check(component: &Component, wasm: &[u8]) -> anyhow::Result<()> {
 
 fn target_folder(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// The folders that cargo keeps the sources of crates in, one a registry.
+fn caches() -> anyhow::Result<Vec<PathBuf>> {
+    let Ok(folders) = std::fs::read_dir(cargo_home()?.join("registry/src")) else {
+        return Ok(Vec::new());
+    };
+    folders.map(|folder| Ok(folder?.path())).collect()
 }
 
 fn cargo_home() -> anyhow::Result<PathBuf> {

@@ -230,13 +230,8 @@ async fn component(settings: &Settings) -> Check {
         return bad(NAME, error.to_string());
     }
     let compiled = start.elapsed();
-    let tried = tokio::task::spawn_blocking(move || {
-        engine.build(&Question {
-            query: "?".to_owned(),
-            ..blank()
-        })
-    })
-    .await;
+    let tried =
+        tokio::task::spawn_blocking(move || engine.build(&Question::about("?".to_owned()))).await;
     match tried {
         Ok(Ok(Ok(_))) => good(
             NAME,
@@ -289,30 +284,4 @@ fn advice(settings: &Settings) -> Vec<Check> {
         checks.push(hint("budget", text));
     }
     checks
-}
-
-/// A question in which nothing is said.
-pub(super) fn blank() -> Question {
-    Question {
-        query: String::new(),
-        model: None,
-        stream: None,
-        country: None,
-        language: None,
-        safesearch: None,
-        max_completion_tokens: None,
-        metadata: None,
-        seed: None,
-        enable_citations: None,
-        enable_entities: None,
-        enable_research: None,
-        research_allow_thinking: None,
-        research_maximum_number_of_tokens_per_query: None,
-        research_maximum_number_of_queries: None,
-        research_maximum_number_of_iterations: None,
-        research_maximum_number_of_seconds: None,
-        research_maximum_number_of_results_per_query: None,
-        search_context_size: None,
-        user_location: None,
-    }
 }

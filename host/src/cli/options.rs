@@ -79,12 +79,11 @@ impl Asking {
     #[must_use]
     pub fn question(&self, query: String) -> Question {
         Question {
-            query,
             model: Some(MODEL.to_owned()),
             stream: Some(true),
             country: self.country.clone(),
             language: self.language.clone(),
-            ..super::doctor::blank()
+            ..Question::about(query)
         }
     }
 

@@ -82,6 +82,35 @@ impl FailureKind {
     }
 }
 
+impl Question {
+    /// A question with nothing else said: everything is as the upstream has it by default.
+    #[must_use]
+    pub const fn about(query: String) -> Self {
+        Self {
+            query,
+            model: None,
+            stream: None,
+            country: None,
+            language: None,
+            safesearch: None,
+            max_completion_tokens: None,
+            metadata: None,
+            seed: None,
+            enable_citations: None,
+            enable_entities: None,
+            enable_research: None,
+            research_allow_thinking: None,
+            research_maximum_number_of_tokens_per_query: None,
+            research_maximum_number_of_queries: None,
+            research_maximum_number_of_iterations: None,
+            research_maximum_number_of_seconds: None,
+            research_maximum_number_of_results_per_query: None,
+            search_context_size: None,
+            user_location: None,
+        }
+    }
+}
+
 impl Outcome {
     /// What the call cost, in US dollars: as billed where the reply said so, else by the published price
     /// where the figures suffice.

@@ -15,26 +15,11 @@ const MODEL: &str = "brave";
 #[must_use]
 pub fn question(args: &Args) -> Question {
     Question {
-        query: args.text("query").unwrap_or_default().to_owned(),
         model: Some(MODEL.to_owned()),
         stream: Some(true),
         country: args.text("country").map(str::to_owned),
         language: args.text("language").map(str::to_owned),
-        safesearch: None,
-        max_completion_tokens: None,
-        metadata: None,
-        seed: None,
-        enable_citations: None,
-        enable_entities: None,
-        enable_research: None,
-        research_allow_thinking: None,
-        research_maximum_number_of_tokens_per_query: None,
-        research_maximum_number_of_queries: None,
-        research_maximum_number_of_iterations: None,
-        research_maximum_number_of_seconds: None,
-        research_maximum_number_of_results_per_query: None,
-        search_context_size: None,
-        user_location: None,
+        ..Question::about(args.text("query").unwrap_or_default().to_owned())
     }
 }
 
