@@ -310,6 +310,47 @@ fn the_key_is_written_only_where_it_is_asked_for_and_no_reference_serves() {
     );
 }
 
+#[test]
+fn the_flags_given_are_those_the_server_starts_with() {
+    let home = tempfile::tempdir().unwrap();
+    let flags = [
+        "--budget-usd-per-day",
+        "2",
+        "--state-dir",
+        "kept here",
+        "--no-capture",
+        "--keep",
+        "1h",
+    ];
+    let shown = connect(home.path(), &[&["cursor"][..], &flags].concat());
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let state = home.path().canonicalize().unwrap().join("kept here");
+    assert_eq!(
+        shown["mcpServers"]["glovebox"]["args"],
+        json!([
+            "stdio",
+            "--state-dir",
+            state,
+            "--keep",
+            "1h",
+            "--no-capture",
+            "--budget-usd-per-day",
+            "2"
+        ])
+    );
+}
+
+#[test]
+fn a_key_in_the_place_of_its_variable_is_refused_and_not_shown() {
+    let home = tempfile::tempdir().unwrap();
+    let refused = connect(home.path(), &["cursor", "--write", "--key-env", KEY]);
+    let err = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{err}");
+    assert!(err.contains("name of a variable"), "{err}");
+    assert!(!err.contains(KEY), "{err}");
+    assert_eq!(listing(home.path()), [""; 0]);
+}
+
 #[cfg(unix)]
 #[test]
 fn permissions_and_links_survive_and_a_new_file_is_private() {

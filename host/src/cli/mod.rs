@@ -87,7 +87,7 @@ pub fn main() -> anyhow::Result<Exit> {
     match cli.command {
         Some(Command::Component(component)) => component.run(),
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
-        Some(Command::Connect(connect)) => connect.run(settings.simulate.value),
+        Some(Command::Connect(connect)) => connect.run(&cli.flags, settings.simulate.value),
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
         Some(Command::Replay(replay)) => replay.run(&settings),

@@ -1,6 +1,7 @@
 //! The flags that every command shares.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{self, PathBuf};
 
 use clap::Args;
 
@@ -52,6 +53,26 @@ pub struct Flags {
 }
 
 impl Flags {
+    /// The flags that were given, as another start of this program has to be given them; folders and files by
+    /// their whole path, since it may start elsewhere.
+    ///
+    /// # Errors
+    /// When the present folder is not known.
+    pub fn arguments(&self) -> io::Result<Vec<String>> {
+        let mut arguments = Vec::new();
+        for (name, flag, text) in self.given() {
+            arguments.push(flag.to_owned());
+            match name {
+                "capture" | "simulate" => {}
+                "state_dir" | "component" => {
+                    arguments.push(path::absolute(text)?.to_string_lossy().into_owned());
+                }
+                _ => arguments.push(text),
+            }
+        }
+        Ok(arguments)
+    }
+
     /// The flags that were given: name of the setting, the flag, its text.
     pub(super) fn given(&self) -> Vec<(&'static str, &'static str, String)> {
         let path = |path: &Option<PathBuf>| {

@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::output;
 use crate::exit::Exit;
+use crate::settings::Flags;
 pub use clients::Client;
 use clients::{Entry, Format, Launch, Places};
 
@@ -37,12 +38,24 @@ pub struct Connect {
 }
 
 impl Connect {
-    /// Runs the command. With `simulate`, the client is connected to the built-in simulator: no key, no cost.
+    /// Runs the command. The server is started with the flags that were given here. With `simulate`, from
+    /// wherever that was set, the client is connected to the built-in simulator: no key, no cost.
     ///
     /// # Errors
     /// Where the file cannot be read, understood or written; nothing is changed then.
-    pub fn run(&self, simulate: bool) -> anyhow::Result<Exit> {
-        let launch = self.launch(simulate)?;
+    pub fn run(&self, flags: &Flags, simulate: bool) -> anyhow::Result<Exit> {
+        if self
+            .key_env
+            .as_deref()
+            .is_some_and(|name| !is_variable(name))
+        {
+            // What was given may be the key itself, so it is not shown.
+            eprintln!(
+                "glovebox: --key-env takes the name of a variable, such as BRAVE_ANSWERS_KEY, and not the key; nothing was written"
+            );
+            return Ok(Exit::Usage);
+        }
+        let launch = self.launch(flags, simulate)?;
         let entry = self.client.entry(&launch);
         let path = match &self.path {
             Some(path) => path.clone(),
@@ -56,14 +69,15 @@ impl Connect {
         }
     }
 
-    fn launch(&self, simulate: bool) -> anyhow::Result<Launch> {
+    fn launch(&self, flags: &Flags, simulate: bool) -> anyhow::Result<Launch> {
         let program = std::env::current_exe().context("this program does not know its own path")?;
         let program = program
             .to_str()
             .context("the path of this program is not UTF-8, which no client's file can hold")?
             .to_owned();
         let mut args = vec!["stdio".to_owned()];
-        if simulate {
+        args.extend(flags.arguments()?);
+        if simulate && !flags.simulate {
             args.push("--simulate".to_owned());
         }
         Ok(Launch {
@@ -123,4 +137,9 @@ impl Connect {
         }
         Ok(Exit::Done)
     }
+}
+
+fn is_variable(text: &str) -> bool {
+    let fits = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    text.chars().all(fits) && text.starts_with(|char: char| fits(char) && !char.is_ascii_digit())
 }
