@@ -313,6 +313,12 @@ fn doctor_tells_what_is_in_place_and_what_is_not() {
     assert_eq!((code, key.as_str()), (Some(1), "problem"));
     let (code, _, upstream, ..) = doctor(Some(KEY), "http://127.0.0.1:1");
     assert_eq!((code, upstream.as_str()), (Some(1), "problem"));
+    let state = world.path().join("state/glovebox");
+    std::fs::create_dir_all(&state).unwrap();
+    std::fs::write(state.join("jobs.db"), [7; 4096]).unwrap();
+    let (code, .., report) = doctor(Some(KEY), &served.url);
+    assert_eq!(code, Some(1), "{report}");
+    assert!(report.to_string().contains("is damaged"), "{report}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use super::output;
+use super::{desk, output};
 use crate::engine::answers::Question;
 use crate::engine::{Engine, EngineConfig};
 use crate::exit::Exit;
@@ -71,6 +71,7 @@ impl Doctor {
             key(settings),
             state_folder(&settings.state_dir.value),
         ];
+        checks.extend(store(settings).await);
         checks.push(component(settings).await);
         checks.push(if self.offline {
             skipped()
@@ -195,6 +196,19 @@ fn state_folder(folder: &Path) -> Check {
         ),
         false => good(NAME, shown.to_string()),
     }
+}
+
+/// What is stored in the folder, where there is something: a damaged store refuses all but plain answers.
+async fn store(settings: &Settings) -> Option<Check> {
+    const NAME: &str = "job store";
+    let path = settings.state_dir.value.join("jobs.db");
+    if !path.exists() {
+        return None;
+    }
+    Some(match desk::stored(settings).spend(1).await {
+        Ok(_) => good(NAME, format!("{} can be read and written", path.display())),
+        Err(error) => bad(NAME, error.to_string()),
+    })
 }
 
 fn nearest(folder: &Path) -> Option<&Path> {

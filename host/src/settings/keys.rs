@@ -123,7 +123,11 @@ enum Others {
 #[cfg(unix)]
 fn others_may(path: &Path) -> Others {
     use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode());
+    // Advice on the mode of a folder, a device or a pipe could do harm; reading says what is wrong with it.
+    let mode = match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => metadata.permissions().mode(),
+        _ => 0,
+    };
     if mode & 0o022 != 0 {
         Others::Write
     } else if mode & 0o044 != 0 {
