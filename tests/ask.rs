@@ -217,7 +217,7 @@ fn bad_input_is_explained() {
             &["research", "--queries", "51", "why?"],
             &[("BRAVE_API_KEY", KEY)],
             2,
-            "research_maximum_number_of_queries",
+            "--queries must be from 1 to 50",
         ),
         (
             &["research", "--iterations", "0", "why?"],
@@ -229,7 +229,7 @@ fn bad_input_is_explained() {
             &["research", "--seconds", "-1", "why?"],
             &[("BRAVE_API_KEY", KEY)],
             2,
-            "research_maximum_number_of_seconds",
+            "--seconds must be from 1 to 300",
         ),
         (&["ask", "--max-usd", "much", "why?"], &[], 2, "amount"),
         (
@@ -264,8 +264,8 @@ fn bad_input_is_explained() {
         (
             &["ask", "--output", "/nowhere/answer", "why?"],
             &[("BRAVE_API_KEY", KEY)],
-            1,
-            "nothing was sent",
+            2,
+            "no folder /nowhere; nothing was sent",
         ),
         (
             &["ask", "--component", "/nowhere.wasm", "why?"],

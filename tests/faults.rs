@@ -14,7 +14,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use support::{Simulated, World, each};
+use support::{Ran, Simulated, World, each};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();
@@ -89,6 +89,61 @@ fn what_had_come_is_given_and_kept_after_a_fault() {
             .as_str()
             .unwrap()
             .contains("Are tides")
+    );
+}
+
+/// Nothing that was asked for is passed over in silence, and nothing is paid for that cannot be given.
+#[test]
+fn what_cannot_be_done_is_refused_before_anything_is_sent() {
+    let (world, simulator) = at_once();
+    let folder = world.path().to_str().unwrap().to_owned();
+    let cases: &[(&[&str], i32, &str)] = &[
+        (
+            &["research", "--detach", "--output", "f", "why?"],
+            2,
+            "--output",
+        ),
+        (
+            &["research", "--detach", "--markdown", "why?"],
+            2,
+            "--markdown",
+        ),
+        (&["ask", "--output", &folder, "why?"], 2, "it is a folder"),
+        (&["jobs", "--limit", "0"], 2, "1 or more"),
+        (&["simulate", "--listen", "0.0.0.0:0"], 2, "loopback"),
+    ];
+    for (args, exit, message) in cases {
+        let ran = world.call(&simulator, args);
+        assert_eq!(ran.code, Some(*exit), "{args:?}: {ran:?}");
+        assert!(ran.err.contains(message), "{args:?}: {ran:?}");
+    }
+    let mut command = world.calling(&simulator, &["ask", "why?"]);
+    command
+        .env_remove("BRAVE_ANSWERS_KEY")
+        .env_remove("BRAVE_API_KEY")
+        .env("BRAVE_ANSWERS_KEY_FILE", &folder);
+    let ran = Ran::of(command.output().unwrap());
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(
+        ran.err.contains("it is a folder") && !ran.err.contains("chmod"),
+        "{ran:?}"
+    );
+    assert_eq!(simulator.log().len(), 0);
+}
+
+/// The answer is paid for by then, so it is told where it is.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_printed_is_kept() {
+    let (world, simulator) = at_once();
+    let mut command = world.calling(&simulator, &["ask", "why?"]);
+    command.stdout(std::fs::File::create("/dev/full").unwrap());
+    let ran = Ran::of(command.output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains("cannot write to standard output")
+            && ran.err.contains("kept: glovebox jobs result "),
+        "{ran:?}"
     );
 }
 

@@ -254,7 +254,7 @@ fn the_log_holds_no_key_and_only_loopback_is_served() {
     let log = simulator.log_text();
     assert!(log.contains("\"key_seen\":true") && !log.contains(KEY));
     let refused = world.run(&["simulate", "--listen", "0.0.0.0:0"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(2));
     assert!(
         refused.err.contains("not a loopback address"),
         "{refused:?}"

@@ -44,7 +44,8 @@ fn an_answer_needs_no_store_but_a_budget_does() {
     let ask = ["ask", "--simulate", "--pace", "0", "what needs a store"];
     let output = machine.run(&ask);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
-    assert!(stderr(&output).contains("not stored"), "{}", words(&output));
+    let told = stderr(&output).matches("not stored").count();
+    assert_eq!(told, 1, "it is told once: {}", words(&output));
     let output = machine.run(&[&ask[..], &["--budget-usd-per-day", "5"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", words(&output));
     assert!(output.stdout.is_empty());

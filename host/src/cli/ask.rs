@@ -7,7 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::display::{Growing, Live};
-use super::options::{Asking, Target, need_key};
+use super::options::{self, Asking, Target, need_key};
 use super::output;
 use super::{desk, ending};
 use crate::engine::answers::Mode;
@@ -46,20 +46,23 @@ impl Ask {
         if let Err(problem) = need_key(settings) {
             return Ok(say(&problem, Exit::Key));
         }
-        let target = asking.output.as_deref().map(Target::prepare).transpose()?;
+        let target = match asking.target() {
+            Ok(target) => target,
+            Err(problem) => return Ok(say(&problem, Exit::Usage)),
+        };
         let desk = desk::open(settings).await?;
         match ask(&desk.desk, call, asking.streams()).await {
-            Ok((ended, growing)) => self.tell(&ended, &growing, target),
-            Err(error) => Ok(say(&error.to_string(), error.exit())),
+            Ok(answered) => self.tell(&answered, target),
+            Err(error) => Ok(say(&options::refusal(&error), error.exit())),
         }
     }
 
-    fn tell(
-        &self,
-        ended: &Ended,
-        growing: &Growing,
-        target: Option<Target>,
-    ) -> anyhow::Result<Exit> {
+    fn tell(&self, answered: &Answered, target: Option<Target>) -> anyhow::Result<Exit> {
+        let Answered {
+            ended,
+            growing,
+            stored,
+        } = answered;
         growing.end()?;
         if growing.begun() {
             let rest = ending::rest(&ended.rendered, &ended.outcome.answer);
@@ -69,7 +72,7 @@ impl Ask {
         } else {
             ending::give(&self.asking, target, &ended.job, &ended.rendered)?;
         }
-        ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings);
+        ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings, *stored);
         Ok(ended.exit)
     }
 }
@@ -87,7 +90,14 @@ pub(super) fn say(problem: &str, exit: Exit) -> Exit {
     exit
 }
 
-async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<(Ended, Growing), JobsError> {
+/// A call that has ended, as far as it was shown, and whether it is stored.
+struct Answered {
+    ended: Ended,
+    growing: Growing,
+    stored: bool,
+}
+
+async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<Answered, JobsError> {
     let live = Live::start("asking");
     let submitted = desk.submit(call).await?;
     for warning in &submitted.warnings {
@@ -99,9 +109,12 @@ async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<(Ended, Growing), 
     let shown = show(updates, live, stream, cancel.clone());
     let (ended, growing) = tokio::join!(desk.run(&submitted.job.id, cancel, sender), shown);
     interrupt.abort();
-    let mut ended = ended?;
-    ended.warnings.splice(0..0, submitted.warnings);
-    Ok((ended, growing))
+    Ok(Answered {
+        ended: ended?,
+        growing,
+        // A warning at this point is that there is no store; it has been told.
+        stored: submitted.warnings.is_empty(),
+    })
 }
 
 /// The first interrupt asks the call to stop; the second ends the process at once.

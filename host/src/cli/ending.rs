@@ -1,6 +1,7 @@
 //! How a call's end is told: the outcome, what is odd about it, what was kept, the exit status.
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 
 use anyhow::Context as _;
 use serde_json::Value;
@@ -9,7 +10,7 @@ use super::display::{harmless, harmless_json};
 use super::options::{Asking, Target};
 use super::output;
 use crate::exit::Exit;
-use crate::jobs::{Job, Rendered};
+use crate::jobs::{Job, Rendered, State};
 
 /// Gives the outcome where the options want it: as JSON always, as text where there is any.
 ///
@@ -27,7 +28,7 @@ pub fn give(
     let text = chosen(asking, rendered);
     match target {
         Some(target) => target.fill(&text).with_context(|| kept(job)),
-        None => Ok(output::line(&text)?),
+        None => output::line(&text).map_err(|error| anyhow::anyhow!("{error}; {}", kept(job))),
     }
 }
 
@@ -69,8 +70,8 @@ pub fn rest(rendered: &Rendered, answer: &str) -> String {
     }
 }
 
-/// Says on standard error why a call did not end well, and what was kept.
-pub fn explain(job: &Job, rendered: Option<&Rendered>, warnings: &[String]) {
+/// Says on standard error why a call did not end well, and, where `keeps` says so, what was kept.
+pub fn explain(job: &Job, rendered: Option<&Rendered>, warnings: &[String], keeps: bool) {
     let mut lines: Vec<String> = warnings.to_vec();
     if let Some(error) = &job.error {
         lines.push(error.message.clone());
@@ -78,12 +79,19 @@ pub fn explain(job: &Job, rendered: Option<&Rendered>, warnings: &[String]) {
         lines.push(incomplete(rendered).to_owned());
     }
     lines.extend(job.note.clone());
-    if job.error.is_some() && warnings.is_empty() && rendered.is_some_and(has_text) {
+    let keeps = keeps && warnings.is_empty() && job.error.is_some();
+    if keeps && (cancelled_midway(job) || rendered.is_some_and(has_text)) {
         lines.push(kept(job));
     }
     for line in lines {
         eprintln!("glovebox: {}", harmless(&line));
     }
+}
+
+/// Whether it was stopped with something of the reply there, be it only thoughts and queries.
+fn cancelled_midway(job: &Job) -> bool {
+    let came = |path: &Path| path.metadata().is_ok_and(|metadata| metadata.len() > 0);
+    job.state == State::Cancelled && job.capture.as_deref().is_some_and(came)
 }
 
 fn incomplete(rendered: Option<&Rendered>) -> &'static str {

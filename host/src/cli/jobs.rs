@@ -44,6 +44,13 @@ enum Action {
     Prune(Prune),
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("give a whole number, 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
 #[derive(Args, Debug)]
 struct List {
     /// Every call, not only research
@@ -53,7 +60,7 @@ struct List {
     #[arg(long, value_name = "STATE")]
     state: Option<State>,
     /// How many at most
-    #[arg(long, value_name = "NUMBER", default_value_t = SHOWN)]
+    #[arg(long, value_name = "NUMBER", default_value_t = SHOWN, value_parser = at_least_one)]
     limit: usize,
     /// Print JSON
     #[arg(long)]
@@ -161,7 +168,9 @@ impl List {
             .state
             .map(|state| format!(" is {state}"))
             .unwrap_or_else(|| " is stored".to_owned());
-        let hint = if self.all {
+        let hint = if self.state.is_some() {
+            "Without --state, all are shown."
+        } else if self.all {
             "Results are kept for a day by default (--keep)."
         } else {
             "`glovebox research --detach QUESTION` starts one; --all shows every call."
@@ -298,11 +307,15 @@ fn sheet(job: &Job) -> Vec<String> {
 
 fn progress_words(progress: &Value, state: State) -> String {
     let number = |name: &str| progress.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let counted = |name: &str, one: &str, many: &str| match number(name) {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    };
     let words = format!(
-        "iteration {}, {} queries, {} pages",
+        "iteration {}, {}, {}",
         number("iteration"),
-        number("queries"),
-        number("urls_analyzed"),
+        counted("queries", "query", "queries"),
+        counted("urls_analyzed", "page", "pages"),
     );
     if state.ended() {
         return words;
@@ -327,7 +340,7 @@ impl Fetch {
             return Ok(Exit::Running);
         }
         self.give(&job, outcome.as_ref())?;
-        ending::explain(&job, outcome.as_ref(), &[]);
+        ending::explain(&job, outcome.as_ref(), &[], false);
         Ok(job.exit())
     }
 

@@ -1,7 +1,7 @@
 //! The options that asking commands share, and what is made of them.
 
 use std::io::{self, IsTerminal as _, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -10,7 +10,7 @@ use super::{desk, output};
 use crate::engine::Engine;
 use crate::engine::answers::{InvalidField, Mode, Question};
 use crate::exit::Exit;
-use crate::jobs::{Call, Micros, Simulate};
+use crate::jobs::{Call, JobsError, Micros, Simulate};
 use crate::settings::Settings;
 use crate::upstream::KEY_HEADER;
 
@@ -116,6 +116,15 @@ impl Asking {
         }
     }
 
+    /// The file that the outcome is to be in, where one is named.
+    ///
+    /// # Errors
+    /// Why it cannot be written, in words for a person.
+    pub fn target(&self) -> Result<Option<Target>, String> {
+        let target = self.output.as_deref().map(Target::prepare).transpose();
+        target.map_err(|error| format!("{error}; nothing was sent"))
+    }
+
     /// Shows the request of a call instead of sending it.
     ///
     /// # Errors
@@ -125,7 +134,7 @@ impl Asking {
         engine.ready().await?;
         let request = match engine.build(&call.question)? {
             Ok(request) => request,
-            Err(fields) => return Ok(refuse(&fields)),
+            Err(fields) => return Ok(super::ask::say(&wrong(&fields), Exit::Usage)),
         };
         let url = if settings.simulate.value {
             format!("(the simulator){}", request.path)
@@ -167,12 +176,35 @@ impl Asking {
     }
 }
 
-/// Says what is wrong with each field.
-fn refuse(fields: &[InvalidField]) -> Exit {
-    for field in fields {
-        eprintln!("glovebox: {}: {}", field.field, field.problem);
+/// Why a call was not made, with bad fields by the names that a shell knows them by.
+#[must_use]
+pub fn refusal(error: &JobsError) -> String {
+    match error {
+        JobsError::Invalid(fields) => wrong(fields),
+        error => error.to_string(),
     }
-    Exit::Usage
+}
+
+fn wrong(fields: &[InvalidField]) -> String {
+    let told = fields
+        .iter()
+        .map(|bad| format!("{} {}", flag(&bad.field), bad.problem));
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// The flag that fills a field of the request.
+fn flag(field: &str) -> &str {
+    match field {
+        "query" => "the question",
+        "country" => "--country",
+        "language" => "--language",
+        "research_maximum_number_of_iterations" => "--iterations",
+        "research_maximum_number_of_seconds" => "--seconds",
+        "research_maximum_number_of_queries" => "--queries",
+        "research_maximum_number_of_tokens_per_query" => "--tokens-per-query",
+        "research_maximum_number_of_results_per_query" => "--results-per-query",
+        other => other,
+    }
 }
 
 fn masked_key(settings: &Settings) -> String {
@@ -228,25 +260,23 @@ pub struct Target(tempfile::NamedTempFile, PathBuf);
 
 impl Target {
     /// Makes sure that the file can be written.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub fn prepare(path: &std::path::Path) -> anyhow::Result<Self> {
+    fn prepare(path: &Path) -> io::Result<Self> {
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => std::path::Path::new("."),
+            _ => Path::new("."),
         };
-        let refused = || format!("cannot write {}; nothing was sent", path.display());
+        let refused =
+            |why: String| io::Error::other(format!("cannot write {}: {why}", path.display()));
         if path.is_dir() {
-            anyhow::bail!(
-                "{} is a folder; name a file in it. Nothing was sent",
-                path.display()
-            );
+            return Err(refused("it is a folder; name a file in it".to_owned()));
+        }
+        if !folder.is_dir() {
+            return Err(refused(format!("there is no folder {}", folder.display())));
         }
         let file = tempfile::Builder::new()
             .prefix(".glovebox-")
             .tempfile_in(folder)
-            .with_context(refused)?;
+            .map_err(|error| refused(error.kind().to_string()))?;
         Ok(Self(file, path.to_owned()))
     }
 

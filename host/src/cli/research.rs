@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::{on_interrupt, say};
 use super::display::{Live, research_line};
-use super::options::{Asking, Target, need_key};
+use super::options::{self, Asking, Target, need_key};
 use super::output;
 use super::{desk, ending};
 use crate::engine::answers::{Mode, Question};
@@ -71,7 +71,7 @@ pub struct Research {
     #[arg(long)]
     no_thinking: bool,
     /// Print the id and leave the research running
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["output", "markdown"])]
     detach: bool,
 }
 
@@ -99,7 +99,10 @@ impl Research {
         if let Err(problem) = need_key(settings) {
             return Ok(say(&problem, Exit::Key));
         }
-        let target = asking.output.as_deref().map(Target::prepare).transpose()?;
+        let target = match asking.target() {
+            Ok(target) => target,
+            Err(problem) => return Ok(say(&problem, Exit::Usage)),
+        };
         let desk = desk::stored(settings);
         let live = Live::start("starting the research");
         // From here on: a worker that is being started must hear of it too.
@@ -109,7 +112,7 @@ impl Research {
             Ok(submitted) => submitted,
             Err(error) => {
                 live.clear();
-                return Ok(say(&error.to_string(), error.exit()));
+                return Ok(say(&options::refusal(&error), error.exit()));
             }
         };
         tell_submitted(&submitted, &live);
@@ -205,7 +208,7 @@ impl Research {
         if let Some(rendered) = &rendered {
             ending::give(&self.asking, target, job, rendered)?;
         }
-        ending::explain(job, rendered.as_ref(), &[]);
+        ending::explain(job, rendered.as_ref(), &[], true);
         Ok(job.exit())
     }
 }

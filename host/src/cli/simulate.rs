@@ -44,6 +44,13 @@ impl Simulate {
             }
             return Ok(Exit::Done);
         }
+        if !self.listen.ip().is_loopback() {
+            let problem = format!(
+                "--listen {} is not a loopback address; use 127.0.0.1:PORT",
+                self.listen
+            );
+            return Ok(super::ask::say(&problem, Exit::Usage));
+        }
         let simulator = Simulator::start(Options {
             listen: self.listen,
             scenario: self.scenario,

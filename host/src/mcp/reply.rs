@@ -96,6 +96,10 @@ impl From<JobsError> for Told {
                     .collect();
                 wrong_arguments(&wrong)
             }
+            // The words of the error are for a shell, which an agent may not have.
+            JobsError::Unknown(id) => Self::failure(format!(
+                "no research has the id `{id}`; research_list shows those there are"
+            )),
             error => Self::failure(error.to_string()),
         }
     }
