@@ -256,6 +256,12 @@ fn a_proxy_is_used_and_its_refusal_explained() {
             "{ran:?}"
         );
     }
+    let ran = run(&environment("http://127.0.0.1:1"));
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(
+        ran.err.contains("whether the proxy") && !ran.err.contains("the proxy refused"),
+        "a proxy that is not there: {ran:?}"
+    );
     let mut exempt = environment(&open.url).to_vec();
     exempt.push(("NO_PROXY".to_owned(), "answers.example".to_owned()));
     let ran = run(&exempt);

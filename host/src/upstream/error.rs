@@ -238,6 +238,21 @@ pub fn exit_of(kind: &str) -> Exit {
     }
 }
 
+/// What the HTTP library says of all that goes wrong between here and the far end of a proxy.
+const TUNNEL: &str = "tunnel error";
+
+/// What a proxy that was reached said against it.
+fn proxy_refusal(text: &str) -> Option<&'static str> {
+    let (_, trouble) = text.split_once(TUNNEL)?;
+    if trouble.contains("proxy authorization required") {
+        Some("it wants a user name and password")
+    } else if trouble.contains("unsuccessful") {
+        Some("it does not allow this host")
+    } else {
+        None
+    }
+}
+
 /// What an error of the HTTP library means before the reply began.
 pub(super) fn before_reply(
     error: &reqwest::Error,
@@ -250,15 +265,11 @@ pub(super) fn before_reply(
         return UpstreamError::Certificate { host, reason };
     }
     let text = chain_text(error);
-    if text.contains("tunnel error") {
-        let reason = if text.contains("proxy authorization required") {
-            "it wants a user name and password".to_owned()
-        } else {
-            "it does not allow this host".to_owned()
-        };
+    if let Some(reason) = proxy_refusal(&text) {
+        let reason = reason.to_owned();
         return UpstreamError::Proxy { host, reason };
     }
-    if !error.is_connect() {
+    if !error.is_connect() && !text.contains(TUNNEL) {
         return UpstreamError::Broken {
             received: 0,
             reason: innermost(error),
