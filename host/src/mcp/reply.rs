@@ -96,12 +96,19 @@ impl From<JobsError> for Told {
                     .collect();
                 wrong_arguments(&wrong)
             }
-            // The words of the error are for a shell, which an agent may not have.
-            JobsError::Unknown(id) => Self::failure(format!(
-                "no research has the id `{id}`; research_list shows those there are"
-            )),
-            error => Self::failure(error.to_string()),
+            error => Self::failure(in_words(&error)),
         }
+    }
+}
+
+/// An error for an agent, which may not have the shell that the error's own words may speak of.
+#[must_use]
+pub fn in_words(error: &JobsError) -> String {
+    match error {
+        JobsError::Unknown(id) => {
+            format!("no research has the id `{id}`; research_list shows those there are")
+        }
+        error => error.to_string(),
     }
 }
 

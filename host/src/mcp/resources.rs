@@ -7,7 +7,7 @@ use rmcp::model::{
 };
 
 use super::Service;
-use super::reply::cut;
+use super::reply::{cut, in_words};
 use super::tools::words;
 use crate::jobs::{Desk, Filter, Job, JobId, JobsError};
 
@@ -159,7 +159,7 @@ fn missing(uri: &str, why: &str) -> ErrorData {
 
 fn not_found(uri: &str, error: JobsError) -> ErrorData {
     match error {
-        JobsError::Unknown(_) | JobsError::Expired { .. } => missing(uri, &error.to_string()),
+        JobsError::Unknown(_) | JobsError::Expired { .. } => missing(uri, &in_words(&error)),
         error => internal(error),
     }
 }

@@ -5,7 +5,7 @@ use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus};
 
 use super::Service;
-use super::reply::Told;
+use super::reply::{Told, in_words};
 use super::tools::{research, words};
 use crate::jobs::{Desk, Job, JobId, JobsError, State};
 
@@ -103,7 +103,7 @@ fn known(id: &str) -> Result<JobId, ErrorData> {
 fn unknown(error: JobsError) -> ErrorData {
     match error {
         JobsError::Unknown(_) | JobsError::Expired { .. } => {
-            ErrorData::invalid_params(error.to_string(), None)
+            ErrorData::invalid_params(in_words(&error), None)
         }
         error => ErrorData::internal_error(error.to_string(), None),
     }

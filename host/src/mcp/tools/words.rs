@@ -106,7 +106,11 @@ fn opening(job: &Job, answered: bool) -> Option<String> {
         .error
         .as_ref()
         .map_or_else(String::new, |JobFault { message, .. }| {
-            format!(": {message}")
+            // The message of a cancelled job begins with that word too.
+            format!(
+                ": {}",
+                message.strip_prefix("cancelled; ").unwrap_or(message)
+            )
         });
     let kept = if answered {
         " What had come follows; it is incomplete."
