@@ -232,6 +232,7 @@ fn bad_input_is_explained() {
             "--seconds must be from 1 to 300",
         ),
         (&["ask", "--max-usd", "much", "why?"], &[], 2, "amount"),
+        (&["ask", "--max-usd", "-1", "why?"], &[], 2, "amount"),
         (
             &["ask", "--max-usd", "0.01", "why?"],
             &[("BRAVE_API_KEY", KEY)],

@@ -44,7 +44,7 @@ pub struct Asking {
     #[arg(long)]
     pub dry_run: bool,
     /// Send nothing that could cost more than this
-    #[arg(long, value_name = "USD", value_parser = usd)]
+    #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     max_usd: Option<f64>,
 }
 

@@ -92,7 +92,8 @@ fn table(name: &str, rows: &[(String, Sums)]) -> Vec<String> {
 }
 
 fn total(sums: Sums) -> String {
-    let mut line = format!("{} in {} calls", sums.spent, sums.calls);
+    let calls = if sums.calls == 1 { "call" } else { "calls" };
+    let mut line = format!("{} in {} {calls}", sums.spent, sums.calls);
     if sums.unknown_calls > 0 {
         line.push_str(&format!(
             "; the cost of {} is unknown, counted at {}",
