@@ -360,7 +360,7 @@ fn interrupt(child: &Child) {
 #[test]
 fn an_interrupt_reaches_the_upstream_and_what_had_come_is_printed() {
     let (world, simulator) = at_once();
-    for (command, shown) in [("ask", "Are tides"), ("research", "")] {
+    for (replies, command, shown) in [(1, "ask", "Are tides"), (2, "research", "")] {
         let question = format!("sim:stall Are tides predictable, {command}?");
         let child = world
             .calling(&simulator, &[command, &question])
@@ -377,7 +377,7 @@ fn an_interrupt_reaches_the_upstream_and_what_had_come_is_printed() {
             mine(log).is_some_and(|record| record["bytes_sent"].as_u64() > Some(1000))
         });
         // The reader is a moment behind the sender.
-        std::thread::sleep(Duration::from_millis(200));
+        world.wait_for_captures(replies, 1000);
         interrupt(&child);
         let asked = Instant::now();
         simulator.wait_for("the drop", |log| {

@@ -28,6 +28,21 @@ impl World {
         }
     }
 
+    /// Waits until the program has kept so many bytes of so many replies.
+    pub fn wait_for_captures(&self, replies: usize, bytes: u64) {
+        let captures = self.path().join("state/glovebox/captures");
+        let kept = || {
+            let files = std::fs::read_dir(&captures).into_iter().flatten().flatten();
+            let sizes = files.filter_map(|file| Some(file.metadata().ok()?.len()));
+            sizes.filter(|&size| size >= bytes).count()
+        };
+        let until = Instant::now() + GENEROUS;
+        while kept() < replies {
+            assert!(Instant::now() < until, "{} of {replies} are kept", kept());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
