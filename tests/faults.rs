@@ -149,13 +149,28 @@ fn an_answer_that_cannot_be_printed_is_kept() {
 
 #[test]
 fn an_endless_reply_ends_by_its_deadline() {
-    let (world, simulator) = at_once();
+    let world = World::new();
+    // At once it would come to the limit of its size before.
+    let simulator = Simulated::start(&world, &["--pace", "0.05"]);
     let ran = world.call(
         &simulator,
         &["ask", "--timeout-answer", "2s", "sim:endless why?"],
     );
     assert_eq!(ran.code, Some(5), "{}", ran.err);
     assert!(ran.err.contains("not complete within 2 s"), "{}", ran.err);
+    simulator.wait_for("the drop", |log| log[0]["end"] == "dropped");
+}
+
+#[test]
+fn an_endless_reply_ends_by_its_size_too() {
+    let (world, simulator) = at_once();
+    let ran = world.call(&simulator, &["ask", "sim:endless why?"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(
+        ran.err.contains("larger than 67108864 bytes"),
+        "{}",
+        ran.err
+    );
     simulator.wait_for("the drop", |log| log[0]["end"] == "dropped");
 }
 
