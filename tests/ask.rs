@@ -1,22 +1,11 @@
 //! `ask` and `research` from outside, against the simulator: outcomes, exit statuses, messages.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::type_complexity,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{KEY, Ran, Served, Simulated, World, finish, stream};
+use crate::support::{KEY, Ran, Served, Simulated, World, finish, stream};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();

@@ -3,24 +3,13 @@
 //! `tests/homes/prepare` installs the driver, and Chromium is Debian's. Where one of them is missing the page's
 //! test says so and passes, unless GLOVEBOX_REQUIRE_CLIENTS=1.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use support::{GENEROUS, Ran, World};
+use crate::support::{GENEROUS, Ran, World};
 
 /// Checks that browser.mjs makes; one that stops early must not pass.
 const CHECKS: usize = 13;

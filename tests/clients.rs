@@ -3,21 +3,10 @@
 //! `tests/clients/prepare` installs them. Where that was not done these tests say so and pass, unless
 //! GLOVEBOX_REQUIRE_CLIENTS=1.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
-
-#[path = "mcp/process.rs"]
-mod process;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use process::{PROGRAM, Simulator, program, state};
+use crate::support::server::{PROGRAM, Simulator, program, state};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/clients")

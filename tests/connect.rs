@@ -1,13 +1,5 @@
 //! `glovebox connect`: what it prints for each client, and that merging leaves a user's file as it was.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,20 +1,9 @@
 //! Every scenario and every golden vector over real sockets: outcome, exit status, message, retries.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::type_complexity,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use support::{Ran, Simulated, World, each};
+use crate::support::{Ran, Simulated, World, each};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();

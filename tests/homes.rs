@@ -3,17 +3,6 @@
 //! `tests/homes/prepare` installs them. Where that was not done these tests say so and pass, unless
 //! GLOVEBOX_REQUIRE_CLIENTS=1.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +10,7 @@ use std::process::Command;
 use answers::{Format, Header, Mode, parse_all, render};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use support::{KEY, Ran, Simulated, World};
+use crate::support::{KEY, Ran, Simulated, World};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

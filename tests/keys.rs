@@ -1,20 +1,10 @@
 //! The key appears nowhere: not on a stream, not in a log at trace level, not in a file, not at the simulator.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{KEY, Ran, Simulated, World, each};
+use crate::support::{KEY, Ran, Simulated, World, each};
 
 /// Every scenario that is no vector, and some that are.
 const SCENARIOS: [&str; 24] = [

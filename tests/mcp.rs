@@ -1,19 +1,8 @@
 //! The protocol on the wire: framing, tools and their arguments, against real processes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
-
-#[path = "mcp/process.rs"]
-mod process;
-
 use std::collections::HashMap;
 
-use process::{Server, Simulator, state, text};
+use crate::support::server::{Server, Simulator, state, text};
 use serde_json::{Value, json};
 
 const LATEST: &str = "2025-11-25";

@@ -1,17 +1,6 @@
 //! Both eras of the protocol on the wire: with a handshake, without one, and what comes before either.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
-
-#[path = "mcp/process.rs"]
-mod process;
-
-use process::{Server, modern, state};
+use crate::support::server::{Server, modern, state};
 use serde_json::json;
 
 const LATEST: &str = "2025-11-25";

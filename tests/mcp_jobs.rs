@@ -1,19 +1,8 @@
 //! Jobs as MCP shows them: handed back in time, as tasks, over restarts, and with notices of their changes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
-
-#[path = "mcp/process.rs"]
-mod process;
-
 use std::time::{Duration, Instant};
 
-use process::{Server, Simulator, modern, state, text};
+use crate::support::server::{Server, Simulator, modern, state, text};
 use serde_json::{Value, json};
 
 const LATEST: &str = "2025-11-25";

@@ -1,20 +1,9 @@
 //! How calls and servers live and end: progress, cancellation, clients that leave or do not read.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
-
-#[path = "mcp/process.rs"]
-mod process;
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use process::{Server, Simulator, state, text};
+use crate::support::server::{Server, Simulator, state, text};
 use serde_json::{Value, json};
 
 const LATEST: &str = "2025-11-25";

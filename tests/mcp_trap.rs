@@ -1,20 +1,9 @@
 //! A parser that fails in the middle of a stream, as an MCP client sees it: its call ends with an error that names
 //! the failure, the output stays clean, and the server goes on.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
-
-#[path = "mcp/process.rs"]
-mod process;
-
 use std::path::{Path, PathBuf};
 
-use process::{Server, Simulator, state, text};
+use crate::support::server::{Server, Simulator, state, text};
 use serde_json::{Value, json};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;

@@ -1,21 +1,10 @@
 //! The network between: hosts that are not there, certificates, proxies, and what is said about each.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::type_complexity,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-use support::{KEY, Ran, Served, World, http, read_request, stream};
+use crate::support::{KEY, Ran, Served, World, http, read_request, stream};
 
 /// Runs `ask` with an upstream and an environment.
 fn ask(world: &World, upstream: &str, environment: &[(&str, &str)]) -> Ran {

@@ -1,11 +1,4 @@
 //! `glovebox replay` and `glovebox component` as a person or a script runs them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

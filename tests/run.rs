@@ -1,21 +1,10 @@
 //! `glovebox run` from outside: what a component gets, what it does not, and what stops it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
-
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use support::{KEY, Served, Simulated, World, http, read_request};
+use crate::support::{KEY, Served, Simulated, World, http, read_request};
 
 /// What a guest finds in place of the key.
 const PLACEHOLDER: &str = "glovebox-puts-the-key-here";
@@ -113,7 +102,7 @@ fn the_guest_never_holds_the_key() {
     command
         .env("GLOVEBOX_UPSTREAM", &echo.url)
         .env("BRAVE_ANSWERS_KEY", KEY);
-    let ran = support::Ran::of(command.output().unwrap());
+    let ran = crate::support::Ran::of(command.output().unwrap());
     assert!(
         ran.out.contains(" true "),
         "the origin did not get the key: {ran:?}"
@@ -188,7 +177,7 @@ fn it_has_no_other_environment_and_says_so_without_a_key() {
     let world = World::new();
     let mut command = world.command(&["run", &ask(), "x"]);
     command.env("GLOVEBOX_UPSTREAM", "http://127.0.0.1:1");
-    let ran = support::Ran::of(command.output().unwrap());
+    let ran = crate::support::Ran::of(command.output().unwrap());
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("no key"), "{ran:?}");
 }

@@ -3,13 +3,6 @@
 //!
 //! The guests are whole components of the world, made here: a few lines of core WebAssembly under the real WIT.
 //! A `push` whose first byte is `!` does the deed; any other is answered properly.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

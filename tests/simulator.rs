@@ -1,21 +1,11 @@
 //! The simulator from outside: what it checks, what it sends, what it notices.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{GENEROUS, KEY, Simulated, World, post};
+use crate::support::{GENEROUS, KEY, Simulated, World, post};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();

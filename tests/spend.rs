@@ -1,17 +1,6 @@
 //! What was spent, and the budget, from outside.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs
-)]
 
-#[allow(dead_code)]
-#[path = "jobs/support.rs"]
-mod support;
-
-use support::{Machine, Simulator, own_group, stderr, until, words};
+use crate::support::machine::{Machine, Simulator, own_group, stderr, until, words};
 
 #[test]
 fn nothing_spent_is_said_so() {

@@ -1,14 +1,4 @@
 //! The way to the upstream: limits, drops, proxies, certificates.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    missing_docs,
-    dead_code
-)]
-
-mod support;
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -25,7 +15,7 @@ use glovebox::upstream::{
     ApiKey, CallKind, CallLimits, Client, Header, Limiter as _, Origin, Reply, Request,
     SlidingWindow, Timeouts, UpstreamConfig, UpstreamError,
 };
-use support::{GENEROUS, Served, http, read_request};
+use crate::support::{GENEROUS, Served, http, read_request};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 

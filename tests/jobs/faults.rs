@@ -7,7 +7,7 @@ use std::process::Command;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::support::{Machine, PROGRAM, Simulator, stderr, words};
+use crate::support::machine::{Machine, PROGRAM, Simulator, stderr, words};
 
 /// A folder in which nobody, not even root, can make anything.
 const UNWRITABLE: &str = "/proc/glovebox";

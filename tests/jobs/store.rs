@@ -16,7 +16,7 @@ use glovebox::simulator::{Options, Simulator};
 use glovebox::upstream::{ApiKey, Client, Origin, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::Machine;
+use crate::support::machine::Machine;
 
 const NOW: Millis = Millis(1_780_000_000_000);
 

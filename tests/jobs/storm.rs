@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::store::{call, desk};
-use crate::support::{Machine, Simulator, is_end, kill, words};
+use crate::support::machine::{Machine, Simulator, is_end, kill, words};
 
 /// Clients at once.
 const CLIENTS: u64 = 10;

@@ -6,7 +6,7 @@ use glovebox::engine::answers::Mode;
 use glovebox::engine::{Engine, EngineConfig};
 use serde_json::Value;
 
-use crate::support::{Machine, Simulator, json, kill, own_group, until, words};
+use crate::support::machine::{Machine, Simulator, json, kill, own_group, until, words};
 
 /// What a research with the default of 20 queries is reserved at.
 const RESERVED: f64 = 1.6;

@@ -1,6 +1,9 @@
 //! What the tests of the command line share: the real binary in a world of its own, and the simulator as a
 //! process of its own.
 
+pub mod machine;
+pub mod server;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;

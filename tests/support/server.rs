@@ -1,8 +1,5 @@
 //! A server as a client sees it: a process, lines in, lines out.
 
-// Each test program uses a part of it.
-#![allow(dead_code)]
-
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
