@@ -15,6 +15,7 @@ mod faults;
 mod homes;
 mod jobs;
 mod keys;
+mod layers;
 mod mcp;
 mod mcp_eras;
 mod mcp_jobs;
