@@ -7,8 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use glovebox::engine::answers::{EventKind, Limits, Mode};
-use glovebox::engine::{Engine, EngineConfig, Parser, SandboxError};
+use glovebox::sandbox::answers::{EventKind, Limits, Mode};
+use glovebox::sandbox::{Engine, EngineConfig, Parser, SandboxError};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 

@@ -4,18 +4,18 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use glovebox::engine::answers::{Failure, FailureKind, Mode, Question};
-use glovebox::engine::{Engine, EngineConfig};
+use crate::support::{GENEROUS, Served, http, read_request};
 use glovebox::exit::Exit;
 use glovebox::jobs::clock::WallClock;
 use glovebox::jobs::{Call, Desk, DeskConfig, Micros, WorkerCommand};
 use glovebox::policy::limiter::DEFAULT_RATE;
+use glovebox::sandbox::answers::{Failure, FailureKind, Mode, Question};
+use glovebox::sandbox::{Engine, EngineConfig};
 use glovebox::simulator::{Options, Record, Simulator};
 use glovebox::upstream::{
     ApiKey, CallKind, CallLimits, Client, Header, Limiter as _, Origin, Reply, Request,
     SlidingWindow, Timeouts, UpstreamConfig, UpstreamError,
 };
-use crate::support::{GENEROUS, Served, http, read_request};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 

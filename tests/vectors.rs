@@ -12,8 +12,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use glovebox::engine::answers::{Event, EventKind, Finished, Format, Header, Limits, Mode};
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::sandbox::answers::{Event, EventKind, Finished, Format, Header, Limits, Mode};
+use glovebox::sandbox::{Engine, EngineConfig};
 use serde_json::Value;
 
 /// A stream and what it must give.

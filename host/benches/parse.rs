@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use glovebox::engine::answers::{Limits, Mode};
-use glovebox::engine::{Engine, EngineConfig, Parser};
+use glovebox::sandbox::answers::{Limits, Mode};
+use glovebox::sandbox::{Engine, EngineConfig, Parser};
 
 /// Bytes of the long streams.
 const STREAM_BYTES: usize = 50_000_000;

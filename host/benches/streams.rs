@@ -20,8 +20,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use glovebox::engine::answers::{EventKind, Failure, FailureKind, Header, Limits, Mode, Outcome};
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::sandbox::answers::{EventKind, Failure, FailureKind, Header, Limits, Mode, Outcome};
+use glovebox::sandbox::{Engine, EngineConfig};
 use glovebox::upstream::{
     self, ApiKey, CallKind, CallLimits, Client, Origin, Reply, Request, SlidingWindow, Timeouts,
     UpstreamConfig,
@@ -143,7 +143,7 @@ async fn research(client: &Client, engine: &Engine, number: usize) -> Outcome {
     parser.finish().unwrap().outcome
 }
 
-fn parser(engine: &Engine, mode: Mode, reply: &Reply) -> glovebox::engine::Parser {
+fn parser(engine: &Engine, mode: Mode, reply: &Reply) -> glovebox::sandbox::Parser {
     let limits = Limits {
         line_bytes: None,
         tag_bytes: None,

@@ -7,11 +7,11 @@
 //! The direction of knowledge: [`cli`] knows everything below it; nothing below knows `cli`.
 
 pub mod cli;
-pub mod engine;
 pub mod exit;
 pub mod jobs;
 pub mod mcp;
 pub mod policy;
+pub mod sandbox;
 pub mod settings;
 pub mod simulator;
 pub mod transport;

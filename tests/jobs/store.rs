@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use glovebox::engine::answers::Mode;
-use glovebox::engine::{Engine, EngineConfig};
 use glovebox::jobs::clock::{Clock, Millis, SetClock};
 use glovebox::jobs::{
     Desk, DeskConfig, End, Inserted, JobId, JobStore, JobsError, Lookup, Micros, NewJob, Rate,
     Settlement, Slot, SqliteStore, State, WorkerCommand,
 };
+use glovebox::sandbox::answers::Mode;
+use glovebox::sandbox::{Engine, EngineConfig};
 use glovebox::simulator::{Options, Simulator};
 use glovebox::upstream::{ApiKey, Client, Origin, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
@@ -298,11 +298,11 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
 }
 
 pub fn call(query: &str) -> glovebox::jobs::Call {
-    let question = glovebox::engine::answers::Question {
+    let question = glovebox::sandbox::answers::Question {
         model: Some("brave".to_owned()),
         stream: Some(true),
         enable_citations: Some(true),
-        ..glovebox::engine::answers::Question::about(query.to_owned())
+        ..glovebox::sandbox::answers::Question::about(query.to_owned())
     };
     glovebox::jobs::Call {
         tool: "ask".to_owned(),
@@ -428,7 +428,7 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
                 .filter(|event| {
                     matches!(
                         event.kind,
-                        glovebox::engine::answers::EventKind::Progress(_)
+                        glovebox::sandbox::answers::EventKind::Progress(_)
                     )
                 })
                 .count();

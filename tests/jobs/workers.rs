@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use glovebox::engine::answers::Mode;
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::sandbox::answers::Mode;
+use glovebox::sandbox::{Engine, EngineConfig};
 use serde_json::Value;
 
 use crate::support::machine::{Machine, Simulator, json, kill, own_group, until, words};

@@ -10,10 +10,10 @@ use super::display::{Growing, Live};
 use super::options::{self, Asking, Target, need_key};
 use super::output;
 use super::{desk, ending};
-use crate::engine::answers::Mode;
 use crate::exit::Exit;
 use crate::jobs::{Call, Desk, Ended, JobsError, Phase, Update};
 use crate::policy::estimate;
+use crate::sandbox::answers::Mode;
 use crate::settings::Settings;
 
 /// Asks a question and prints the answer with its sources and its cost.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
 
-use crate::engine::{Engine, EngineConfig};
 use crate::jobs::clock::WallClock;
 use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Rate, Simulate, WorkerCommand};
 use crate::policy::limiter::DEFAULT_RATE;
+use crate::sandbox::{Engine, EngineConfig};
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{Options, Simulator};
 use crate::upstream::{ApiKey, Client, Origin, UpstreamConfig};

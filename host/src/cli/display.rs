@@ -7,8 +7,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
 use super::runtime::no_colour;
-use crate::engine::answers::{Event, EventKind};
 use crate::policy::estimate;
+use crate::sandbox::answers::{Event, EventKind};
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);

@@ -7,9 +7,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{desk, output};
-use crate::engine::answers::Question;
-use crate::engine::{Engine, EngineConfig};
 use crate::exit::Exit;
+use crate::sandbox::answers::Question;
+use crate::sandbox::{Engine, EngineConfig};
 use crate::settings::Settings;
 use crate::upstream::{Client, UpstreamConfig};
 

@@ -4,9 +4,9 @@ use http::HeaderMap;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::engine::answers::Mode;
 use crate::jobs::{JobsError, Micros, Outside, OutsideCall};
 use crate::policy::estimate;
+use crate::sandbox::answers::Mode;
 use crate::wasi::{Gate, Leave, Ticket};
 
 /// The tool of such calls in the ledger.

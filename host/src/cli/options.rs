@@ -7,10 +7,10 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::{desk, output};
-use crate::engine::Engine;
-use crate::engine::answers::{InvalidField, Mode, Question};
 use crate::exit::Exit;
 use crate::jobs::{Call, JobsError, Micros, Simulate};
+use crate::sandbox::Engine;
+use crate::sandbox::answers::{InvalidField, Mode, Question};
 use crate::settings::Settings;
 use crate::upstream::KEY_HEADER;
 

@@ -8,9 +8,9 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::{desk, output};
-use crate::engine::answers::{Format, Limits, Mode, Outcome};
-use crate::engine::{Engine, SandboxError};
 use crate::exit::Exit;
+use crate::sandbox::answers::{Format, Limits, Mode, Outcome};
+use crate::sandbox::{Engine, SandboxError};
 use crate::settings::Settings;
 
 /// Pieces that are pushed unless `--chunk` says otherwise: what a socket gives at most.

@@ -13,10 +13,10 @@ use super::display::{Live, research_line};
 use super::options::{self, Asking, Target, need_key};
 use super::output;
 use super::{desk, ending};
-use crate::engine::answers::{Mode, Question};
 use crate::exit::Exit;
 use crate::jobs::{Desk, Job, JobsError, Submitted};
 use crate::policy::estimate;
+use crate::sandbox::answers::{Mode, Question};
 use crate::settings::Settings;
 
 /// How often the clock in the live line moves while nothing else does.

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use super::JobsError;
 use super::capture::Capture;
 use super::result::empty;
-use crate::engine::answers::{Event, Header, Mode, Outcome};
-use crate::engine::{Engine, Parser, SandboxError};
+use crate::sandbox::answers::{Event, Header, Mode, Outcome};
+use crate::sandbox::{Engine, Parser, SandboxError};
 
 /// What a piece of the reply gave.
 pub(super) struct Batch {

@@ -12,8 +12,8 @@ use super::opened::Opened;
 use super::result::{empty, frame, render, settle, unknown_note, whole};
 use super::store::{End, Lookup, Settlement};
 use super::work::{Work, headers_of};
-use crate::engine::Engine;
-use crate::engine::answers::{Outcome, OutcomeError};
+use crate::sandbox::Engine;
+use crate::sandbox::answers::{Outcome, OutcomeError};
 
 /// Settles every job whose owner is gone. One that cannot be settled does not keep the others from it.
 pub(super) fn sweep(opened: &Opened, engine: &Engine) -> Result<(), JobsError> {

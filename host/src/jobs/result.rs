@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::model::{INCOMPLETE, JobFault, Micros, State};
 use super::store::{Rendered, Settlement};
-use crate::engine::answers::{Format, Mode, Outcome, OutcomeError, Progress};
-use crate::engine::{Engine, SandboxError};
+use crate::sandbox::answers::{Format, Mode, Outcome, OutcomeError, Progress};
+use crate::sandbox::{Engine, SandboxError};
 
 /// An outcome of nothing: no reply came, or none that could be read.
 pub(super) fn empty(mode: Mode) -> Outcome {

@@ -19,10 +19,10 @@ use super::sending::{CallLimiter, classify, fault, sandbox_fault, upstream_fault
 use super::stop::{Stop, until};
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
-use crate::engine::answers::{Event, EventKind, Limits, Mode, Outcome};
-use crate::engine::{Engine, SandboxError};
 use crate::exit::Exit;
 use crate::policy::limiter::SharedLimiter;
+use crate::sandbox::answers::{Event, EventKind, Limits, Mode, Outcome};
+use crate::sandbox::{Engine, SandboxError};
 use crate::upstream::{self, Client, Reply, UpstreamError};
 
 /// Progress is stored no more often than this; those who run a job see every frame.

@@ -11,9 +11,9 @@ use super::result::Cause;
 use super::runner::{Phase, Update};
 use super::store::StoreError;
 use super::work::guest_headers;
-use crate::engine::answers::{Failure, FailureKind};
-use crate::engine::{Engine, SandboxError};
 use crate::policy::limiter::{SharedLimiter, SlotError};
+use crate::sandbox::answers::{Failure, FailureKind};
+use crate::sandbox::{Engine, SandboxError};
 use crate::upstream::{self, Limiter, NoSlot, SlotFuture, UpstreamError};
 
 /// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::Service;
 use super::args::Args;
-use crate::engine::answers::{Mode, Question};
 use crate::jobs::{Call, Micros};
 use crate::policy::estimate;
+use crate::sandbox::answers::{Mode, Question};
 
 /// The model that every call names.
 const MODEL: &str = "brave";

@@ -9,9 +9,9 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::engine::EngineConfig;
-use crate::engine::answers::Question;
 use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
+use crate::sandbox::EngineConfig;
+use crate::sandbox::answers::Question;
 
 /// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
 const NOTICES: usize = 16;

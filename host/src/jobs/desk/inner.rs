@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Adopted, Call, DeskConfig, Submitted};
-use crate::engine::answers::Mode;
 use crate::jobs::clock::Millis;
 use crate::jobs::error::JobsError;
 use crate::jobs::lease::Lease;
@@ -18,6 +17,7 @@ use crate::jobs::recovery;
 use crate::jobs::store::{Inserted, Lookup, NewJob};
 use crate::jobs::work::Work;
 use crate::jobs::worker;
+use crate::sandbox::answers::Mode;
 use crate::upstream::Client;
 
 /// Expired jobs are looked for this often.

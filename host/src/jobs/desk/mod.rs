@@ -21,9 +21,9 @@ use super::runner::{Ended, Runner, Update};
 use super::store::{Filter, Rate, Rendered};
 use super::work::Simulate;
 use super::worker::WorkerCommand;
-use crate::engine::Engine;
-use crate::engine::answers::{Mode, Question};
 use crate::policy::budget::SpendReport;
+use crate::sandbox::Engine;
+use crate::sandbox::answers::{Mode, Question};
 use crate::upstream::{Client, UpstreamError};
 
 pub use self::watch::Watch;

@@ -9,8 +9,8 @@ use super::super::args::Args;
 use super::super::call::{News, ToolCall};
 use super::super::reply::{Reply, Told};
 use super::words;
-use crate::engine::answers::{EventKind, Question};
 use crate::jobs::{JobsError, Phase, Update};
+use crate::sandbox::answers::{EventKind, Question};
 
 /// The tool.
 pub fn answers<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
