@@ -27,4 +27,5 @@ mod sandbox;
 mod simulator;
 mod spend;
 mod support;
+mod traps;
 mod upstream;

@@ -12,8 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use glovebox::sandbox::answers::{Event, EventKind, Finished, Format, Header, Limits, Mode};
-use glovebox::sandbox::{Engine, EngineConfig};
+use glovebox::answers::{Answers, AnswersConfig};
+use glovebox::answers::{Event, EventKind, Finished, Format, Header, Limits, Mode};
+use glovebox::sandbox::Sandbox;
 use serde_json::Value;
 
 /// A stream and what it must give.
@@ -25,14 +26,15 @@ struct Vector {
     expected: Value,
 }
 
-/// One engine for all. `GLOVEBOX_TEST_COMPONENT` names another component, such as one that was just rebuilt.
-fn engine() -> &'static Engine {
-    static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| {
-        Engine::start(EngineConfig {
+/// One component for all. `GLOVEBOX_TEST_COMPONENT` names another component, such as one that was just rebuilt.
+fn component() -> &'static Answers {
+    static COMPONENT: OnceLock<Answers> = OnceLock::new();
+    COMPONENT.get_or_init(|| {
+        let config = AnswersConfig {
             component: std::env::var_os("GLOVEBOX_TEST_COMPONENT").map(PathBuf::from),
-            ..EngineConfig::default()
-        })
+            ..AnswersConfig::default()
+        };
+        Answers::start(&Sandbox::default(), config)
     })
 }
 
@@ -76,7 +78,7 @@ fn headers(path: &Path) -> Vec<Header> {
 
 /// All events, adjacent text joined, and what the end brought.
 fn read<'a>(vector: &Vector, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Finished) {
-    let mut parser = engine().parser(vector.mode, Limits::default()).unwrap();
+    let mut parser = component().parser(vector.mode, Limits::default()).unwrap();
     parser.head(&vector.headers).unwrap();
     let mut events = Vec::new();
     for piece in pieces {
@@ -110,7 +112,7 @@ fn open(actual: &mut Value, expected: &Value) {
 fn every_vector_gives_its_outcome() {
     for vector in vectors() {
         let (_, finished) = read(&vector, [&vector.bytes[..]]);
-        let json = engine().render(&finished.outcome, Format::Json).unwrap();
+        let json = component().render(&finished.outcome, Format::Json).unwrap();
         let mut actual: Value = serde_json::from_str(&json).unwrap();
         let expected = &vector.expected;
         if !actual["error"].is_null() {
@@ -146,7 +148,7 @@ fn the_sandbox_gives_the_same_bytes_as_the_library() {
             })
             .collect();
         let native = answers::parse_all(mode, &headers, &vector.bytes);
-        let sandboxed = engine()
+        let sandboxed = component()
             .parse_all(vector.mode, &vector.headers, &vector.bytes)
             .unwrap();
         for (native_format, format) in [
@@ -154,11 +156,11 @@ fn the_sandbox_gives_the_same_bytes_as_the_library() {
             (answers::Format::Markdown, Format::Markdown),
             (answers::Format::Plain, Format::Plain),
         ] {
-            let sandboxed = engine().render(&sandboxed, format).unwrap();
+            let sandboxed = component().render(&sandboxed, format).unwrap();
             let native = answers::render(&native, native_format);
             assert_eq!(sandboxed, native, "{}", vector.name);
         }
-        let inferred = engine().infer_mode(&vector.bytes).unwrap();
+        let inferred = component().infer_mode(&vector.bytes).unwrap();
         let native = answers::infer_mode(&vector.bytes);
         assert_eq!(
             inferred.name(),

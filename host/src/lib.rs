@@ -6,6 +6,7 @@
 //!
 //! The direction of knowledge: [`cli`] knows everything below it; nothing below knows `cli`.
 
+pub mod answers;
 pub mod cli;
 pub mod exit;
 pub mod jobs;

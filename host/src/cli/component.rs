@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::Value;
 
 use super::output;
+use crate::answers::{COMPONENT, COMPONENT_RECORD, WIT};
 use crate::exit::Exit;
-use crate::sandbox::{COMPONENT, COMPONENT_RECORD, WIT};
 
 /// Shows the embedded component, or writes it to a file for another runtime.
 #[derive(Args, Debug)]

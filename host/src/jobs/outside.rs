@@ -14,8 +14,8 @@ use super::model::{JobId, Micros, State};
 use super::opened::Opened;
 use super::store::{End, Inserted, NewJob, Rate, Settlement};
 use super::work::Work;
+use crate::answers::{HttpRequest, Mode};
 use crate::policy::limiter::{SharedLimiter, SlotError};
-use crate::sandbox::answers::{HttpRequest, Mode};
 use crate::upstream::NoSlot;
 
 /// Where such calls are counted. Opened when it is made.

@@ -12,7 +12,7 @@ use super::{
     ApiKey, CallLimits, Classify, Header, KEY_HEADER, KEY_TAKEN_OUT, KeyError, Limiter, Origin,
     Phase, Reply, Request, RetryPolicy, Strip, UpstreamError,
 };
-use crate::sandbox::answers::FailureKind;
+use crate::answers::FailureKind;
 
 /// After a refusal for the rate, the upstream's window of one second must pass.
 const RATE_WAIT: Duration = Duration::from_secs(1);

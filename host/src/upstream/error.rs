@@ -8,7 +8,7 @@ use super::KeyError;
 use super::limiter::NoSlot;
 use super::origin::Origin;
 use crate::exit::Exit;
-use crate::sandbox::answers::{Failure, FailureKind};
+use crate::answers::{Failure, FailureKind};
 
 /// The kind of a hyphenated name.
 fn failure_kind(name: &str) -> Option<FailureKind> {

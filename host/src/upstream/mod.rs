@@ -30,7 +30,7 @@ pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
 pub use reply::Reply;
 pub use strip::Strip;
 
-use crate::sandbox::answers::Failure;
+use crate::answers::Failure;
 
 /// The header that carries the key.
 pub const KEY_HEADER: &str = "x-subscription-token";
