@@ -11,6 +11,7 @@ pub mod cli;
 pub mod exit;
 pub mod jobs;
 pub mod mcp;
+pub mod money;
 pub mod policy;
 pub mod sandbox;
 pub mod settings;

@@ -1,6 +1,6 @@
 //! What a call could cost before it is made, and what it has cost so far while it runs.
 
-use crate::jobs::Micros;
+use crate::money::Micros;
 
 /// What a single answer is reserved at: $0.051 to $0.055 were measured.
 pub const ANSWER: Micros = Micros(60_000);

@@ -100,7 +100,7 @@ impl Partial {
             EventKind::Blindspots(blindspots) => add_new(&mut outcome.blindspots, blindspots),
             EventKind::Thinking(thinking) => outcome.thinking.push(thinking.clone()),
             EventKind::Progress(progress) => last_of_iteration(&mut outcome.progress, progress),
-            EventKind::Usage(usage) => outcome.usage = Some(usage.clone()),
+            EventKind::Usage(usage) => outcome.usage = Some(*usage),
             EventKind::Warning(warning) => outcome.warnings.push(warning.clone()),
             EventKind::Analyzing(_) => {}
         }
@@ -120,8 +120,8 @@ fn last_of_iteration(all: &mut Vec<Progress>, progress: &Progress) {
         .iter_mut()
         .find(|known| known.iteration == progress.iteration)
     {
-        Some(known) => known.clone_from(progress),
-        None => all.push(progress.clone()),
+        Some(known) => *known = *progress,
+        None => all.push(*progress),
     }
 }
 

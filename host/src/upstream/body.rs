@@ -29,7 +29,7 @@ pub(crate) struct Body {
 #[derive(Debug)]
 enum Coding {
     Identity,
-    Gzip(Gzip),
+    Gzip(Box<Gzip>),
     Unknown(String),
 }
 
@@ -106,10 +106,10 @@ impl Coding {
         let name = String::from_utf8_lossy(coding.as_bytes()).to_ascii_lowercase();
         match name.trim() {
             "" | "identity" => Self::Identity,
-            "gzip" | "x-gzip" => Self::Gzip(Gzip {
+            "gzip" | "x-gzip" => Self::Gzip(Box::new(Gzip {
                 decoder: MultiGzDecoder::new(Vec::new()),
                 begun: false,
-            }),
+            })),
             _ => Self::Unknown(name),
         }
     }
