@@ -6,14 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders, from the edge inwards: each may import those after it.
-const LAYERS: [&[&str]; 7] = [
+const LAYERS: [&[&str]; 8] = [
     &["cli"],
     &["transport", "wasi"],
     &["mcp", "rpc"],
     &["policy", "simulator", "settings"],
     &["jobs"],
     &["upstream"],
-    &["engine", "exit"],
+    &["answers"],
+    &["sandbox", "exit"],
 ];
 
 /// A module's path within the crate, such as `jobs::runner`.

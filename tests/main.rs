@@ -28,4 +28,5 @@ mod sandbox;
 mod simulator;
 mod spend;
 mod support;
+mod traps;
 mod upstream;

@@ -316,6 +316,138 @@ fn doctor_tells_what_is_in_place_and_what_is_not() {
     assert!(report.to_string().contains("is damaged"), "{report}");
 }
 
+/// A body, compressed as one member of a gzip stream.
+fn member(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// A server that sends a head and a body, so many bytes at a time.
+fn in_pieces(head: &str, body: Vec<u8>, piece: usize) -> Served {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{head}\r\n");
+    Served::with(move |mut stream| {
+        read_request(&mut stream);
+        stream.set_nodelay(true).unwrap();
+        let _ = stream.write_all(head.as_bytes());
+        for piece in body.chunks(piece) {
+            if stream.write_all(piece).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+fn compressed(body: Vec<u8>, piece: usize) -> Served {
+    let head = format!(
+        "content-encoding: gzip\r\ncontent-length: {}\r\n",
+        body.len()
+    );
+    in_pieces(&head, body, piece)
+}
+
+/// The body of a reply of one answer, in three parts.
+fn parts() -> [String; 3] {
+    let delta = |text: &str| {
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+    };
+    [
+        delta("One, "),
+        delta("two, "),
+        format!("{}data: [DONE]\n\n", delta("three.")),
+    ]
+}
+
+/// A gzip stream may have several members (RFC 1952, 2.2): all of them are the reply.
+#[test]
+fn every_member_of_a_gzip_stream_is_read() {
+    let members: Vec<Vec<u8>> = parts().iter().map(|part| member(part)).collect();
+    let body = members.concat();
+    for piece in [1, 7, body.len()] {
+        let served = compressed(body.clone(), piece);
+        let world = World::new();
+        let ran = ask(&world, &served.url, &[]);
+        assert_eq!(ran.code, Some(0), "{piece}: {ran:?}");
+        assert!(ran.out.contains("One, two, three."), "{piece}: {ran:?}");
+        let mut command = world.command(&["run", &crate::run::ask(), "x"]);
+        command
+            .env("GLOVEBOX_UPSTREAM", &served.url)
+            .env("BRAVE_API_KEY", KEY);
+        let ran = Ran::of(command.output().unwrap());
+        assert_eq!(ran.code, Some(0), "{piece}: {ran:?}");
+        assert!(ran.out.contains("One, two, three."), "{piece}: {ran:?}");
+    }
+}
+
+/// The body of a refusal is decompressed too.
+#[test]
+fn a_compressed_refusal_is_understood() {
+    let json = r#"{"type":"ErrorResponse","error":{"code":"VALIDATION","detail":"bad weather","status":422}}"#;
+    let body = [member(&json[..20]), member(&json[20..])].concat();
+    let served = Served::with(move |mut stream| {
+        read_request(&mut stream);
+        let head = format!(
+            "HTTP/1.1 422 Unprocessable Content\r\ncontent-encoding: gzip\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+    });
+    let ran = ask(&World::new(), &served.url, &[]);
+    assert!(ran.err.contains("bad weather"), "{ran:?}");
+}
+
+/// What is wrong with a reply's transfer is told apart, and what came before is given.
+#[test]
+fn damage_on_the_way_is_told_by_what_it_is() {
+    let [one, two, _] = parts();
+    let chunk = |text: &str| format!("{:x}\r\n{text}\r\n", text.len());
+    let chunked = "transfer-encoding: chunked\r\n";
+    let bad_size = format!("{}zz\r\n{two}", chunk(&one)).into_bytes();
+    let bad_end = format!("{}5\r\n{two}", chunk(&one)).into_bytes();
+    let first = member(&one);
+    let garbage = [first.clone(), b"\x1f\x8b\x07no gzip at all".to_vec()].concat();
+    let second = member(&two);
+    let mut wrong_sum = [first.clone(), second.clone()].concat();
+    let at = wrong_sum.len() - 6;
+    wrong_sum[at] ^= 0xff;
+    let cut = [first, second[..second.len() - 9].to_vec()].concat();
+    let plain = |head: &str, body: Vec<u8>| in_pieces(head, body, usize::MAX);
+    let length = one.len() * 2;
+    for (case, served, says) in [
+        ("chunk size", plain(chunked, bad_size), "not valid HTTP"),
+        ("chunk end", plain(chunked, bad_end), "not valid HTTP"),
+        (
+            "length",
+            plain(
+                &format!("content-length: {length}\r\n"),
+                one.clone().into_bytes(),
+            ),
+            "connection to the upstream broke",
+        ),
+        (
+            "garbage",
+            compressed(garbage, 9999),
+            "cannot be decompressed",
+        ),
+        (
+            "checksum",
+            compressed(wrong_sum, 9999),
+            "cannot be decompressed",
+        ),
+        ("cut", compressed(cut, 9999), "cannot be decompressed"),
+    ] {
+        let ran = ask(&World::new(), &served.url, &[]);
+        assert_eq!(ran.code, Some(5), "{case}: {ran:?}");
+        assert!(ran.err.contains(says), "{case}: {ran:?}");
+        assert!(ran.out.contains("One,"), "{case}: {ran:?}");
+    }
+    let brotli = format!("content-encoding: br\r\ncontent-length: {length}\r\n");
+    let served = plain(&brotli, vec![7; length]);
+    let ran = ask(&World::new(), &served.url, &[]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.err.contains("encoded as br"), "{ran:?}");
+}
+
 #[test]
 fn an_upstream_that_says_nothing_is_given_up() {
     let served = Served::with(|mut stream| {

@@ -9,7 +9,8 @@ use crate::support::{KEY, Served, Simulated, World, http, read_request};
 /// What a guest finds in place of the key.
 const PLACEHOLDER: &str = "glovebox-puts-the-key-here";
 
-fn ask() -> String {
+/// The component that asks.
+pub fn ask() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest/dist/ask.wasm");
     path.display().to_string()
 }
@@ -254,7 +255,11 @@ fn a_trap_and_a_failure_of_its_own_are_told_apart() {
         &component(&world, r#"(func (export "run") (result i32) unreachable)"#),
     ]);
     assert_eq!(trap.code, Some(1), "{trap:?}");
-    assert!(trap.err.contains("the component failed"), "{trap:?}");
+    assert!(
+        trap.err
+            .contains("the component wasi:cli/command failed (unreachable)"),
+        "{trap:?}"
+    );
     let fails = world.run(&[
         "run",
         &component(
@@ -280,12 +285,14 @@ fn what_is_no_command_is_refused_with_the_reason() {
     let ran = world.run(&["run", &parser.display().to_string()]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
-        ran.err.contains("cannot be run") && ran.err.contains("wasm32-wasip2"),
+        ran.err
+            .contains("cannot be used as a component of the world wasi:cli/command")
+            && ran.err.contains("wasm32-wasip2"),
         "{ran:?}"
     );
     let gone = world.run(&["run", "not-there.wasm"]);
     assert!(
-        gone.code == Some(1) && gone.err.contains("cannot read"),
+        gone.code == Some(1) && gone.err.contains("it cannot be read"),
         "{gone:?}"
     );
 }

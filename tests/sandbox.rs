@@ -1,164 +1,238 @@
-//! The sandbox against guests that misbehave: each ends its own stream with its own named error within its bound, and
-//! the next stream on the same engine works.
+//! The sandbox against guests that misbehave: each ends its own session with its own named error within its bound,
+//! and the next session of the same component works. All of it holds for two worlds: the one of the answers
+//! component, and a tiny one that is known here alone.
 //!
-//! The guests are whole components of the world, made here: a few lines of core WebAssembly under the real WIT.
-//! A `push` whose first byte is `!` does the deed; any other is answered properly.
+//! The guests are whole components, made here: a few lines of core WebAssembly under the WIT of their world.
+//! Input whose first byte is `!` does the deed; any other is answered properly.
+
+mod tiny;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use glovebox::engine::answers::{EventKind, Limits, Mode};
-use glovebox::engine::{Engine, EngineConfig, Parser, SandboxError};
-use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
+use glovebox::answers::{Answers, AnswersConfig, AnswersWorld, EventKind, Limits, Mode, Parser};
+use glovebox::sandbox::{Bounds, Component, ComponentSource, Sandbox, SandboxError, World};
 use wit_parser::Resolve;
+
+use self::tiny::{Tiny, TinyWorld};
+use crate::support::guest::{Guest, ONE_EVENT, encode, push};
 
 /// CPU of a call in these tests.
 const CPU: Duration = Duration::from_millis(200);
 /// What a runaway may take beyond its bound on a machine that has other things to do.
 const SLACK: Duration = Duration::from_secs(5);
-/// Memory of a stream in these tests.
+/// Memory of a session in these tests.
 const MEMORY: usize = 32 << 20;
-/// Handles of a stream in these tests.
+/// Handles of a session in these tests.
 const HANDLES: usize = 100;
+/// Output of a call in these tests.
+const OUTPUT: usize = 1 << 20;
 
-/// A guest whose `push` does this, in core WebAssembly, when the first byte is `!`; else it gives an event.
-/// The locals are `$this`, `$bytes`, `$length`; the result is the address of a batch.
-fn guest(deed: &str) -> String {
-    guest_with(deed, "(memory (export \"memory\") 2)", "")
+const ENDLESS: &str = "(loop $again (br $again)) unreachable";
+const RECURSE: &str = "(func $recurse (param i32) (result i32) (i32.add (i32.const 1) (call $recurse (local.get 0))))";
+
+/// A core module in parts: what it does for `!`, and what it starts with.
+#[derive(Clone, Copy)]
+struct Module<'a> {
+    deed: &'a str,
+    pages: u32,
+    start: &'a str,
 }
 
-fn guest_with(deed: &str, memory: &str, start: &str) -> String {
-    let interface = "glovebox:answers";
-    let stub =
-        |name: &str, ty: &str| format!("(func (export \"{interface}/{name}\") {ty} unreachable)\n");
-    let stubs = [
-        stub("request@0.1.0#build", "(param i32) (result i32)"),
-        stub(
-            "reply@0.1.0#[static]parser.finish",
-            "(param i32) (result i32)",
-        ),
-        stub(
-            "reply@0.1.0#parse-all",
-            "(param i32 i32 i32 i32 i32) (result i32)",
-        ),
-        stub("reply@0.1.0#infer-mode", "(param i32 i32) (result i32)"),
-        stub(
-            "reply@0.1.0#failure",
-            "(param i32 i32 i32 i32 i32) (result i32)",
-        ),
-        stub("normalize@0.1.0#render", "(param i32) (result i32)"),
-    ]
-    .concat();
-    format!(
-        r#"(module
-  (import "[export]{interface}/reply@0.1.0" "[resource-new]parser" (func $new (param i32) (result i32)))
+impl<'a> Module<'a> {
+    const fn doing(deed: &'a str) -> Self {
+        Self {
+            deed,
+            pages: 2,
+            start: "",
+        }
+    }
+
+    fn memory(&self) -> String {
+        format!("(memory (export \"memory\") {})", self.pages)
+    }
+}
+
+/// A world under test.
+trait Subject: Sized + Sync {
+    /// What its errors name.
+    const WORLD: &'static str;
+    /// Bytes of an element of the list that it returns, and where the length of its text is in it.
+    const ELEMENT: (u32, u32);
+    /// A session.
+    type Open: Send;
+    /// Makes the component, in a file of this folder.
+    fn write(folder: &Path, module: Module<'_>) -> PathBuf;
+    fn start(sandbox: &Sandbox, component: PathBuf, bounds: Bounds) -> Self;
+    fn open(&self) -> Result<Self::Open, SandboxError>;
+    /// Calls it, and checks the answer where it gives one.
+    fn call(open: &mut Self::Open, bytes: &[u8]) -> Result<(), SandboxError>;
+}
+
+impl Subject for Answers {
+    const WORLD: &'static str = AnswersWorld::NAME;
+    const ELEMENT: (u32, u32) = (176, 20);
+    type Open = Parser;
+
+    fn write(folder: &Path, module: Module<'_>) -> PathBuf {
+        let mut guest = Guest::default()
+            .with("[method]parser.push", push(module.deed))
+            .and(ONE_EVENT)
+            .and(RECURSE)
+            .and(module.start);
+        guest.memory = module.memory();
+        guest.write(folder)
+    }
+
+    fn start(sandbox: &Sandbox, component: PathBuf, bounds: Bounds) -> Self {
+        let component = Some(component);
+        Self::start(sandbox, AnswersConfig { component, bounds })
+    }
+
+    fn open(&self) -> Result<Parser, SandboxError> {
+        self.parser(Mode::Answer, Limits::default())
+    }
+
+    fn call(open: &mut Parser, bytes: &[u8]) -> Result<(), SandboxError> {
+        let batch = open.push(bytes)?;
+        assert_eq!(batch.events.len(), 1);
+        assert_eq!(batch.events[0].at, 7);
+        assert_eq!(batch.events[0].kind, EventKind::Text("ok".to_owned()));
+        assert_eq!(batch.error, None);
+        Ok(())
+    }
+}
+
+impl Subject for Component<TinyWorld> {
+    const WORLD: &'static str = TinyWorld::NAME;
+    const ELEMENT: (u32, u32) = (8, 4);
+    type Open = Tiny;
+
+    fn write(folder: &Path, module: Module<'_>) -> PathBuf {
+        let (memory, act, start) = (module.memory(), push(module.deed), module.start);
+        let module = format!(
+            r#"(module
+  (import "[export]test:tiny/api" "[resource-new]handle" (func $new (param i32) (result i32)))
   {memory}
-  ;; At 1024 a batch of one event, a text, and no error; the text is at 2048.
-  (data (i32.const 1024) "\00\05\00\00\01\00\00\00\00")
-  (data (i32.const 1280) "\07\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\08\00\00\02\00\00\00")
+  ;; At 1024 a list of one text, which is at 2048.
+  (data (i32.const 1024) "\00\05\00\00\01\00\00\00")
+  (data (i32.const 1280) "\00\08\00\00\02\00\00\00")
   (data (i32.const 2048) "ok")
+  {RECURSE}
   (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
-  (func (export "{interface}/reply@0.1.0#[constructor]parser")
-    (param i32 i32 i32 i32 i32 i32 i32 i32 i64) (result i32)
-    (call $new (i32.const 1)))
-  (func (export "{interface}/reply@0.1.0#[method]parser.head") (param i32 i32 i32))
-  (func $recurse (param i32) (result i32) (i32.add (i32.const 1) (call $recurse (local.get 0))))
-  (func (export "{interface}/reply@0.1.0#[method]parser.push")
-    (param $this i32) (param $bytes i32) (param $length i32) (result i32) (local $at i32)
-    (if (i32.eqz (local.get $length)) (then (return (i32.const 1024))))
-    (if (i32.ne (i32.load8_u (local.get $bytes)) (i32.const 33)) (then (return (i32.const 1024))))
-    {deed})
-  {stubs}
-  {start}
-)"#
-    )
+  (func (export "test:tiny/api#[constructor]handle") (result i32) (call $new (i32.const 1)))
+  (func (export "test:tiny/api#act")
+    (param $bytes i32) (param $length i32) (result i32) (local $at i32) {act})
+  {start})"#
+        );
+        let mut resolve = Resolve::default();
+        let wit = include_str!("sandbox/tiny.wit");
+        let package = resolve.push_str("tiny.wit", wit).unwrap();
+        let path = folder.join("guest.wasm");
+        std::fs::write(&path, encode(&resolve, package, "tiny", &module)).unwrap();
+        path
+    }
+
+    fn start(sandbox: &Sandbox, component: PathBuf, bounds: Bounds) -> Self {
+        Self::start(sandbox, ComponentSource::File(component), bounds)
+    }
+
+    fn open(&self) -> Result<Tiny, SandboxError> {
+        Tiny::open(self)
+    }
+
+    fn call(open: &mut Tiny, bytes: &[u8]) -> Result<(), SandboxError> {
+        assert_eq!(open.act(bytes)?, ["ok"]);
+        Ok(())
+    }
 }
 
-/// The component of this core module, in a file of its own.
-fn component(folder: &Path, module: &str) -> PathBuf {
-    let mut resolve = Resolve::default();
-    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
-    let (package, _) = resolve.push_path(wit).unwrap();
-    let world = resolve.select_world(&[package], Some("answers")).unwrap();
-    let mut module = wat::parse_str(module).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8, false).unwrap();
-    let component = ComponentEncoder::default()
-        .module(&module)
-        .unwrap()
-        .encode()
-        .unwrap();
-    let path = folder.join("guest.wasm");
-    std::fs::write(&path, component).unwrap();
-    path
+/// Every test below, for each world.
+macro_rules! for_each_world {
+    ($($test:ident)*) => {
+        mod answers {
+            $(#[test] fn $test() { super::$test::<super::Answers>(); })*
+        }
+        mod tiny_world {
+            $(#[test] fn $test() { super::$test::<super::Component<super::TinyWorld>>(); })*
+        }
+    };
 }
 
-fn engine(module: &str) -> Engine {
-    let folder = tempfile::tempdir().unwrap();
-    let engine = start(component(folder.path(), module));
-    // Compiled before the file goes away.
-    drop(engine.parser(Mode::Answer, Limits::default()));
-    engine
+for_each_world! {
+    an_endless_loop_is_stopped
+    a_loop_is_stopped_after_a_long_rest_too
+    a_memory_hog_is_stopped
+    traps_are_told_apart
+    a_giant_list_is_refused
+    leaked_handles_are_counted
+    a_guest_that_is_bad_from_the_start_is_stopped
+    what_is_no_component_of_the_world_is_refused
+    sessions_run_side_by_side_on_many_threads
+    compiled_code_is_kept_in_a_private_folder_alone
 }
 
-fn start(component: PathBuf) -> Engine {
-    Engine::start(EngineConfig {
-        component: Some(component),
+fn bounds() -> Bounds {
+    Bounds {
         memory_bytes: MEMORY,
-        output_bytes: 1 << 20,
+        output_bytes: OUTPUT,
         cpu: CPU,
         handles: HANDLES,
-        ..EngineConfig::default()
-    })
+        ..Bounds::default()
+    }
 }
 
-fn parser(engine: &Engine) -> Parser {
-    engine.parser(Mode::Answer, Limits::default()).unwrap()
+fn started<S: Subject>(component: PathBuf) -> S {
+    S::start(&Sandbox::default(), component, bounds())
 }
 
-/// One stream is ended by the deed; one that ran beside it and one that comes after work.
-fn ends_with(module: &str) -> SandboxError {
-    let engine = engine(module);
-    let mut beside = parser(&engine);
-    works(&mut beside);
+/// A component, compiled.
+fn compiled<S: Subject>(module: Module<'_>) -> S {
+    let folder = tempfile::tempdir().unwrap();
+    let subject: S = started(S::write(folder.path(), module));
+    // Compiled before the file goes away.
+    drop(subject.open());
+    subject
+}
 
-    let mut bad = parser(&engine);
-    works(&mut bad);
+fn works<S: Subject>(open: &mut S::Open) {
+    S::call(open, b".").unwrap();
+}
+
+/// One session is ended by the deed; one that ran beside it and one that comes after work.
+fn ends_with<S: Subject>(deed: &str) -> SandboxError {
+    let subject: S = compiled(Module::doing(deed));
+    let mut beside = subject.open().unwrap();
+    works::<S>(&mut beside);
+
+    let mut bad = subject.open().unwrap();
+    works::<S>(&mut bad);
     let start = Instant::now();
-    let error = bad.push(b"!").unwrap_err();
+    let error = S::call(&mut bad, b"!").unwrap_err();
     assert!(start.elapsed() < CPU + SLACK, "{:?}", start.elapsed());
     // It stays ended, with the same error.
-    assert_eq!(bad.push(b".").unwrap_err(), error);
-    assert_eq!(bad.finish().unwrap_err(), error);
+    assert_eq!(S::call(&mut bad, b".").unwrap_err(), error);
+    assert!(error.to_string().contains(S::WORLD), "{error}");
 
-    works(&mut beside);
-    works(&mut parser(&engine));
+    works::<S>(&mut beside);
+    works::<S>(&mut subject.open().unwrap());
     error
 }
 
-fn works(parser: &mut Parser) {
-    let batch = parser.push(b".").unwrap();
-    assert_eq!(batch.events.len(), 1);
-    assert_eq!(batch.events[0].at, 7);
-    assert_eq!(batch.events[0].kind, EventKind::Text("ok".to_owned()));
-    assert_eq!(batch.error, None);
-}
-
-#[test]
-fn an_endless_loop_is_stopped() {
-    let error = ends_with(&guest("(loop $again (br $again)) unreachable"));
-    assert_eq!(error, SandboxError::Cpu { limit: CPU });
+fn an_endless_loop_is_stopped<S: Subject>() {
+    let (error, world) = (ends_with::<S>(ENDLESS), S::WORLD);
+    assert_eq!(error, SandboxError::Cpu { world, limit: CPU });
     assert_eq!(error.kind(), "sandbox-cpu");
 }
 
-#[test]
-fn a_loop_is_stopped_after_a_long_rest_too() {
+fn a_loop_is_stopped_after_a_long_rest_too<S: Subject>() {
     // The clock that bounds CPU sleeps when nothing runs; it must be awake again in time.
-    let engine = engine(&guest("(loop $again (br $again)) unreachable"));
-    let mut parser = parser(&engine);
-    works(&mut parser);
+    let subject: S = compiled(Module::doing(ENDLESS));
+    let mut open = subject.open().unwrap();
+    works::<S>(&mut open);
     std::thread::sleep(Duration::from_millis(1500));
     let start = Instant::now();
-    let error = parser.push(b"!").unwrap_err();
+    let error = S::call(&mut open, b"!").unwrap_err();
     assert_eq!(error.kind(), "sandbox-cpu");
     assert!(
         start.elapsed() >= CPU,
@@ -168,17 +242,16 @@ fn a_loop_is_stopped_after_a_long_rest_too() {
     assert!(start.elapsed() < CPU + SLACK, "{:?}", start.elapsed());
 }
 
-#[test]
-fn a_memory_hog_is_stopped() {
+fn a_memory_hog_is_stopped<S: Subject>() {
     // As a guest in Rust does it: grows until it may not, then aborts.
     let hog = "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
-    let error = ends_with(&guest(hog));
-    assert_eq!(error, SandboxError::Memory { limit: MEMORY });
+    let (error, world) = (ends_with::<S>(hog), S::WORLD);
+    let limit = MEMORY;
+    assert_eq!(error, SandboxError::Memory { world, limit });
     assert_eq!(error.kind(), "sandbox-memory");
 }
 
-#[test]
-fn traps_are_told_apart() {
+fn traps_are_told_apart<S: Subject>() {
     for (deed, class) in [
         ("unreachable", "unreachable"),
         ("(call $recurse (i32.const 0))", "stack-overflow"),
@@ -190,79 +263,81 @@ fn traps_are_told_apart() {
         // Not a trap: a result that does not fit into memory.
         ("(i32.const -16)", "bad-value"),
     ] {
-        let error = ends_with(&guest(deed));
-        assert_eq!(error, SandboxError::Trap { class }, "{deed}");
+        let (error, world) = (ends_with::<S>(deed), S::WORLD);
+        assert_eq!(error, SandboxError::Trap { world, class }, "{deed}");
         assert_eq!(error.kind(), "sandbox-trap");
     }
 }
 
-#[test]
-fn a_giant_list_is_refused() {
-    // A list of four billion events.
+fn a_giant_list_is_refused<S: Subject>() {
+    // A list of four billion elements.
     let giant = "(i32.store (i32.const 1028) (i32.const -1)) (i32.const 1024)";
-    let error = ends_with(&guest(giant));
+    let error = ends_with::<S>(giant);
     assert_eq!(error.kind(), "sandbox-trap", "it cannot lie in memory");
-    // One that fits into memory, where every event holds the same long text.
-    let alike = r"
+    // One that fits into memory, where every element holds the same long text.
+    let (size, length) = S::ELEMENT;
+    let end = 131_072 + 400 * size;
+    let alike = format!(
+        r"
         (local.set $at (i32.const 131072))
         (drop (memory.grow (i32.const 300)))
         (loop $more
-          (memory.copy (local.get $at) (i32.const 1280) (i32.const 176))
-          (i32.store (i32.add (local.get $at) (i32.const 20)) (i32.const 65536))
-          (local.set $at (i32.add (local.get $at) (i32.const 176)))
-          (br_if $more (i32.lt_u (local.get $at) (i32.const 200000))))
+          (memory.copy (local.get $at) (i32.const 1280) (i32.const {size}))
+          (i32.store (i32.add (local.get $at) (i32.const {length})) (i32.const 65536))
+          (local.set $at (i32.add (local.get $at) (i32.const {size})))
+          (br_if $more (i32.lt_u (local.get $at) (i32.const {end}))))
         (i32.store (i32.const 1024) (i32.const 131072))
         (i32.store (i32.const 1028) (i32.const 400))
-        (i32.const 1024)";
-    let error = ends_with(&guest(alike));
-    assert_eq!(error, SandboxError::Output { limit: 1 << 20 });
+        (i32.const 1024)"
+    );
+    let (error, world) = (ends_with::<S>(&alike), S::WORLD);
+    let limit = OUTPUT;
+    assert_eq!(error, SandboxError::Output { world, limit });
     assert_eq!(error.kind(), "sandbox-output");
 }
 
-#[test]
-fn leaked_handles_are_counted() {
+fn leaked_handles_are_counted<S: Subject>() {
     let leak = "(loop $more (drop (call $new (i32.const 1))) (br $more)) unreachable";
-    let error = ends_with(&guest(leak));
-    assert_eq!(error, SandboxError::Handles { limit: HANDLES });
+    let (error, world) = (ends_with::<S>(leak), S::WORLD);
+    let limit = HANDLES;
+    assert_eq!(error, SandboxError::Handles { world, limit });
     assert_eq!(error.kind(), "sandbox-handles");
 }
 
-#[test]
-fn a_guest_that_is_bad_from_the_start_is_stopped() {
-    let looping = guest_with(
-        "unreachable",
-        "(memory (export \"memory\") 2)",
-        "(func $start (loop $again (br $again))) (start $start)",
-    );
-    let error = engine(&looping)
-        .parser(Mode::Answer, Limits::default())
-        .unwrap_err();
-    assert_eq!(error.kind(), "sandbox-cpu");
-
-    let large = guest_with("unreachable", "(memory (export \"memory\") 1000)", "");
-    let error = engine(&large)
-        .parser(Mode::Answer, Limits::default())
-        .unwrap_err();
-    assert_eq!(error.kind(), "sandbox-memory");
+fn refused<S: Subject>(subject: &S) -> SandboxError {
+    match subject.open() {
+        Ok(_) => panic!("it was opened"),
+        Err(error) => error,
+    }
 }
 
-#[test]
-fn what_is_no_parser_is_refused() {
+fn a_guest_that_is_bad_from_the_start_is_stopped<S: Subject>() {
+    let looping = Module {
+        start: "(func $start (loop $again (br $again))) (start $start)",
+        ..Module::doing("unreachable")
+    };
+    assert_eq!(refused(&compiled::<S>(looping)).kind(), "sandbox-cpu");
+    let large = Module {
+        pages: 1000,
+        ..Module::doing("unreachable")
+    };
+    assert_eq!(refused(&compiled::<S>(large)).kind(), "sandbox-memory");
+}
+
+fn what_is_no_component_of_the_world_is_refused<S: Subject>() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("guest.wasm");
+    let unusable = format!(
+        "guest.wasm cannot be used as a component of the world {}",
+        S::WORLD
+    );
     for (bytes, says) in [
-        (
-            b"not wasm".to_vec(),
-            "guest.wasm cannot be used as a parser",
-        ),
+        (b"not wasm".to_vec(), unusable.as_str()),
         (
             wat::parse_str("(component)").unwrap(),
             "does not export the world",
         ),
-        (
-            wat::parse_str("(module)").unwrap(),
-            "cannot be used as a parser",
-        ),
+        (wat::parse_str("(module)").unwrap(), unusable.as_str()),
         (
             wat::parse_str(r#"(component (import "wasi:cli/environment@0.2.0" (instance)))"#)
                 .unwrap(),
@@ -271,32 +346,29 @@ fn what_is_no_parser_is_refused() {
         (vec![0; (8 << 20) + 1], "larger than 8 MiB"),
     ] {
         std::fs::write(&path, bytes).unwrap();
-        let error = start(path.clone())
-            .parser(Mode::Answer, Limits::default())
-            .unwrap_err();
+        let error = refused(&started::<S>(path.clone()));
         assert_eq!(error.kind(), "sandbox-component");
         assert!(error.to_string().contains(says), "{error}");
         assert!(!error.to_string().contains('\n'), "{error}");
     }
-    let missing = start(folder.path().join("missing.wasm"));
-    let error = missing.parser(Mode::Answer, Limits::default()).unwrap_err();
-    assert!(error.to_string().contains("cannot be read"), "{error}");
+    let missing = refused(&started::<S>(folder.path().join("missing.wasm")));
+    assert!(missing.to_string().contains("cannot be read"), "{missing}");
 }
 
-#[test]
-fn streams_run_side_by_side_on_many_threads() {
-    let engine = engine(&guest("(loop $again (br $again)) unreachable"));
+fn sessions_run_side_by_side_on_many_threads<S: Subject>() {
+    let subject: S = compiled(Module::doing(ENDLESS));
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|index| {
-                let engine = &engine;
+                let subject = &subject;
                 scope.spawn(move || {
-                    let mut parser = parser(engine);
+                    let mut open = subject.open().unwrap();
                     for _ in 0..50 {
-                        works(&mut parser);
+                        works::<S>(&mut open);
                     }
                     if index % 2 == 0 {
-                        assert_eq!(parser.push(b"!").unwrap_err().kind(), "sandbox-cpu");
+                        let error = S::call(&mut open, b"!").unwrap_err();
+                        assert_eq!(error.kind(), "sandbox-cpu");
                     }
                 })
             })
@@ -307,19 +379,15 @@ fn streams_run_side_by_side_on_many_threads() {
     });
 }
 
-#[test]
-fn compiled_code_is_kept_in_a_private_folder_alone() {
+fn compiled_code_is_kept_in_a_private_folder_alone<S: Subject>() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().unwrap();
-    let path = component(folder.path(), &guest("unreachable"));
+    let path = S::write(folder.path(), Module::doing("unreachable"));
     let kept = |cache: &Path| {
-        let engine = Engine::start(EngineConfig {
-            component: Some(path.clone()),
-            cache: Some(cache.to_owned()),
-            ..EngineConfig::default()
-        });
-        works(&mut parser(&engine));
+        let sandbox = Sandbox::new(Some(cache.to_owned()));
+        let subject = S::start(&sandbox, path.clone(), Bounds::default());
+        works::<S>(&mut subject.open().unwrap());
         files(cache)
     };
 
@@ -351,4 +419,21 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         }
     }
     files
+}
+
+/// One compiler and one clock serve both worlds, and a runaway of one is no harm to the other.
+#[test]
+fn two_worlds_share_a_sandbox() {
+    let folder = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::default();
+    let path = <Component<TinyWorld>>::write(folder.path(), Module::doing(ENDLESS));
+    let tiny = <Component<TinyWorld> as Subject>::start(&sandbox, path, bounds());
+    let answers = Answers::start(&sandbox, AnswersConfig::default());
+    let mut runaway = Tiny::open(&tiny).unwrap();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| runaway.act(b"!").unwrap_err());
+        let outcome = answers.parse_all(Mode::Answer, &[], b"data: [DONE]\n\n");
+        assert!(outcome.unwrap().complete);
+        assert_eq!(running.join().unwrap().kind(), "sandbox-cpu");
+    });
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::{GENEROUS, Served, http, read_request};
-use glovebox::engine::answers::{Failure, FailureKind, Mode, Question};
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::answers::{Answers, AnswersConfig};
+use glovebox::answers::{Failure, FailureKind, Mode, Question};
 use glovebox::exit::Exit;
 use glovebox::jobs::clock::WallClock;
 use glovebox::jobs::{Call, Desk, DeskConfig, Micros, WorkerCommand};
 use glovebox::policy::limiter::DEFAULT_RATE;
+use glovebox::sandbox::Sandbox;
 use glovebox::simulator::{Options, Record, Simulator};
 use glovebox::upstream::{
     ApiKey, CallKind, CallLimits, Client, Header, Limiter as _, Origin, Reply, Request,
@@ -139,14 +140,14 @@ async fn fifty_asked_at_one_desk_keep_to_the_rate_and_all_succeed() {
     let simulator = simulator().await;
     let folder = tempfile::tempdir().unwrap();
     let url = simulator.url();
-    let engine = Engine::start(EngineConfig::default());
-    engine.ready().await.unwrap();
+    let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
+    answers.ready().await.unwrap();
     let desk = Desk::new(DeskConfig {
         state_dir: folder.path().to_owned(),
         keep: Duration::from_secs(3600),
         budget: None,
         rate: DEFAULT_RATE,
-        engine,
+        answers,
         client: Box::new(move || Ok(client(&url))),
         clock: Arc::new(WallClock),
         worker: WorkerCommand::this_program(|_| false, Vec::new()),

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use glovebox::engine::answers::{Event, EventKind, Finished, Format, Header, Limits, Mode};
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::answers::{Answers, AnswersConfig};
+use glovebox::answers::{Event, EventKind, Finished, Format, Header, Limits, Mode};
+use glovebox::sandbox::Sandbox;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 
@@ -28,14 +29,15 @@ struct Vector {
     expected: Value,
 }
 
-/// One engine for all. `GLOVEBOX_TEST_COMPONENT` names another component, such as one that was just rebuilt.
-fn engine() -> &'static Engine {
-    static ENGINE: OnceLock<Engine> = OnceLock::new();
-    ENGINE.get_or_init(|| {
-        Engine::start(EngineConfig {
+/// One component for all. `GLOVEBOX_TEST_COMPONENT` names another component, such as one that was just rebuilt.
+fn component() -> &'static Answers {
+    static COMPONENT: OnceLock<Answers> = OnceLock::new();
+    COMPONENT.get_or_init(|| {
+        let config = AnswersConfig {
             component: std::env::var_os("GLOVEBOX_TEST_COMPONENT").map(PathBuf::from),
-            ..EngineConfig::default()
-        })
+            ..AnswersConfig::default()
+        };
+        Answers::start(&Sandbox::default(), config)
     })
 }
 
@@ -79,7 +81,7 @@ fn headers(path: &Path) -> Vec<Header> {
 
 /// All events, adjacent text joined, and what the end brought.
 fn read<'a>(vector: &Vector, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Event>, Finished) {
-    let mut parser = engine().parser(vector.mode, Limits::default()).unwrap();
+    let mut parser = component().parser(vector.mode, Limits::default()).unwrap();
     parser.head(&vector.headers).unwrap();
     let mut events = Vec::new();
     for piece in pieces {
@@ -135,7 +137,7 @@ fn main() -> ExitCode {
 /// The outcome is the expected one.
 fn gives_its_outcome(vector: &Vector) {
     let (_, finished) = read(vector, [&vector.bytes[..]]);
-    let json = engine().render(&finished.outcome, Format::Json).unwrap();
+    let json = component().render(&finished.outcome, Format::Json).unwrap();
     let mut actual: Value = serde_json::from_str(&json).unwrap();
     let expected = &vector.expected;
     if !actual["error"].is_null() {
@@ -169,7 +171,7 @@ fn equals_the_library(vector: &Vector) {
         })
         .collect();
     let native = answers::parse_all(mode, &headers, &vector.bytes);
-    let sandboxed = engine()
+    let sandboxed = component()
         .parse_all(vector.mode, &vector.headers, &vector.bytes)
         .unwrap();
     for (native_format, format) in [
@@ -177,10 +179,10 @@ fn equals_the_library(vector: &Vector) {
         (answers::Format::Markdown, Format::Markdown),
         (answers::Format::Plain, Format::Plain),
     ] {
-        let sandboxed = engine().render(&sandboxed, format).unwrap();
+        let sandboxed = component().render(&sandboxed, format).unwrap();
         assert_eq!(sandboxed, answers::render(&native, native_format));
     }
-    let inferred = engine().infer_mode(&vector.bytes).unwrap();
+    let inferred = component().infer_mode(&vector.bytes).unwrap();
     let native = answers::infer_mode(&vector.bytes);
     assert_eq!(inferred.name(), format!("{native:?}").to_lowercase());
 }

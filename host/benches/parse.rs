@@ -14,8 +14,9 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use glovebox::engine::answers::{Limits, Mode};
-use glovebox::engine::{Engine, EngineConfig, Parser};
+use glovebox::answers::{Answers, AnswersConfig, Parser};
+use glovebox::answers::{Limits, Mode};
+use glovebox::sandbox::{Bounds, Sandbox};
 
 /// Bytes of the long streams.
 const STREAM_BYTES: usize = 50_000_000;
@@ -27,33 +28,34 @@ const ROUNDS: usize = 5;
 const HOSTILE_BYTES: usize = 8_000_000;
 
 fn main() {
-    let engine = Engine::start(EngineConfig {
+    let config = AnswersConfig {
         component: std::env::var_os("GLOVEBOX_TEST_COMPONENT").map(PathBuf::from),
         // The bounds are for replies; a stream of 50 MB is none.
-        memory_bytes: 1 << 30,
-        output_bytes: 1 << 30,
-        cpu: Duration::from_secs(60),
-        ..EngineConfig::default()
-    });
+        bounds: Bounds {
+            memory_bytes: 1 << 30,
+            output_bytes: 1 << 30,
+            cpu: Duration::from_secs(60),
+            ..Bounds::default()
+        },
+    };
+    let answers = Answers::start(&Sandbox::default(), config);
     start();
-    throughput(&engine);
-    hostile(&engine);
+    throughput(&answers);
+    hostile(&answers);
 }
 
-/// What a launch pays: on the thread that starts the engine, and until the first parser is there.
+/// What a launch pays: on the thread that starts the component, and until the first parser is there.
 fn start() {
     println!("{:<28} {:>9} {:>9} {:>9}", "µs", "start", "ready", "parser");
     let folder = tempfile::tempdir().unwrap();
     for name in ["nothing kept", "compiled code kept"] {
         let begin = Instant::now();
-        let engine = Engine::start(EngineConfig {
-            cache: Some(folder.path().join("compiled")),
-            ..EngineConfig::default()
-        });
+        let sandbox = Sandbox::new(Some(folder.path().join("compiled")));
+        let answers = Answers::start(&sandbox, AnswersConfig::default());
         let started = begin.elapsed();
-        drop(engine.parser(Mode::Answer, Limits::default()).unwrap());
+        drop(answers.parser(Mode::Answer, Limits::default()).unwrap());
         let ready = begin.elapsed();
-        drop(engine.parser(Mode::Answer, Limits::default()).unwrap());
+        drop(answers.parser(Mode::Answer, Limits::default()).unwrap());
         let parser = begin.elapsed() - ready;
         let [started, ready, parser] = [started, ready, parser].map(|time| time.as_micros());
         println!("{name:<28} {started:>9} {ready:>9} {parser:>9}");
@@ -61,7 +63,7 @@ fn start() {
     println!();
 }
 
-fn throughput(engine: &Engine) {
+fn throughput(answers: &Answers) {
     println!(
         "{:<28} {:>9} {:>9} {:>7}",
         "MB/s", "sandbox", "native", "ratio"
@@ -77,13 +79,13 @@ fn throughput(engine: &Engine) {
         };
         row(
             name,
-            speed(&stream, || drop(pushed(engine, Mode::Answer, &stream))),
+            speed(&stream, || drop(pushed(answers, Mode::Answer, &stream))),
             speed(&stream, || drop(pushed_natively(&stream))),
         );
         // The end hands the text over twice, with markers and without: of 50 MB that is as long as reading them.
         row(
             "  and the outcome",
-            speed(&stream, || sandboxed(engine, Mode::Answer, &stream)),
+            speed(&stream, || sandboxed(answers, Mode::Answer, &stream)),
             speed(&stream, || drop(pushed_natively(&stream).finish())),
         );
     }
@@ -113,13 +115,13 @@ fn now() -> Duration {
     }
 }
 
-fn hostile(engine: &Engine) {
+fn hostile(answers: &Answers) {
     println!("\n{:<28} {:>9} {:>9} {:>7}", "ms", "8 MB", "16 MB", "ratio");
     for (name, mode, make) in HOSTILE {
         let [small, large] = [HOSTILE_BYTES, 2 * HOSTILE_BYTES].map(|bytes| {
             let stream = make(bytes);
             let best = (0..3)
-                .map(|_| timed(|| sandboxed(engine, *mode, &stream)))
+                .map(|_| timed(|| sandboxed(answers, *mode, &stream)))
                 .min();
             best.unwrap().as_secs_f64() * 1e3
         });
@@ -164,18 +166,18 @@ const HOSTILE: &[Hostile] = &[
     }),
 ];
 
-fn sandboxed(engine: &Engine, mode: Mode, stream: &[u8]) {
-    pushed(engine, mode, stream).finish().unwrap();
+fn sandboxed(answers: &Answers, mode: Mode, stream: &[u8]) {
+    pushed(answers, mode, stream).finish().unwrap();
 }
 
-fn pushed(engine: &Engine, mode: Mode, stream: &[u8]) -> Parser {
+fn pushed(answers: &Answers, mode: Mode, stream: &[u8]) -> Parser {
     let limits = Limits {
         line_bytes: Some(u32::MAX),
         tag_bytes: Some(u32::MAX),
         text_bytes: Some(u32::MAX),
         stream_bytes: None,
     };
-    let mut parser = engine.parser(mode, limits).unwrap();
+    let mut parser = answers.parser(mode, limits).unwrap();
     for chunk in stream.chunks(CHUNK_BYTES) {
         parser.push(chunk).unwrap();
     }

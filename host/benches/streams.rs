@@ -20,8 +20,9 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use glovebox::engine::answers::{EventKind, Failure, FailureKind, Header, Limits, Mode, Outcome};
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::answers::{Answers, AnswersConfig};
+use glovebox::answers::{EventKind, Failure, FailureKind, Header, Limits, Mode, Outcome};
+use glovebox::sandbox::Sandbox;
 use glovebox::upstream::{
     self, ApiKey, CallKind, CallLimits, Client, Origin, Reply, Request, SlidingWindow, Timeouts,
     UpstreamConfig,
@@ -44,20 +45,20 @@ fn main() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let engine = Engine::start(EngineConfig::default());
-        engine.ready().await.unwrap();
-        delta(&engine).await;
-        many(&engine).await;
+        let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
+        answers.ready().await.unwrap();
+        delta(&answers).await;
+        many(&answers).await;
     });
 }
 
-async fn delta(engine: &Engine) {
+async fn delta(answers: &Answers) {
     let (stamps, stamped) = mpsc::channel();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || stamp(listener.accept().unwrap().0, &stamps));
     let mut reply = send(&client(&url), "why?").await;
-    let mut parser = parser(engine, Mode::Answer, &reply);
+    let mut parser = parser(answers, Mode::Answer, &reply);
     let mut ages: Vec<Duration> = Vec::with_capacity(DELTAS);
     while let Some(bytes) = reply.chunk().await.unwrap() {
         for event in parser.push(&bytes).unwrap().events {
@@ -97,7 +98,7 @@ fn stamp(mut stream: TcpStream, stamps: &mpsc::Sender<Instant>) {
     stream.write_all(b"data: [DONE]\n\n").unwrap();
 }
 
-async fn many(engine: &Engine) {
+async fn many(answers: &Answers) {
     let mut simulator = Command::new(env!("CARGO_BIN_EXE_glovebox"))
         .args(["simulate", "--pace", "0.1"])
         .stdout(Stdio::piped())
@@ -113,8 +114,8 @@ async fn many(engine: &Engine) {
     let begun = Instant::now();
     let mut streams = tokio::task::JoinSet::new();
     for number in 0..STREAMS {
-        let (client, engine) = (client.clone(), engine.clone());
-        streams.spawn(async move { research(&client, &engine, number).await });
+        let (client, answers) = (client.clone(), answers.clone());
+        streams.spawn(async move { research(&client, &answers, number).await });
     }
     let mut whole = 0;
     while let Some(outcome) = streams.join_next().await {
@@ -134,23 +135,23 @@ async fn many(engine: &Engine) {
     simulator.wait().unwrap();
 }
 
-async fn research(client: &Client, engine: &Engine, number: usize) -> Outcome {
+async fn research(client: &Client, answers: &Answers, number: usize) -> Outcome {
     let mut reply = send(client, &format!("question {number}")).await;
-    let mut parser = parser(engine, Mode::Research, &reply);
+    let mut parser = parser(answers, Mode::Research, &reply);
     while let Some(bytes) = reply.chunk().await.unwrap() {
         parser.push(&bytes).unwrap();
     }
     parser.finish().unwrap().outcome
 }
 
-fn parser(engine: &Engine, mode: Mode, reply: &Reply) -> glovebox::engine::Parser {
+fn parser(answers: &Answers, mode: Mode, reply: &Reply) -> glovebox::answers::Parser {
     let limits = Limits {
         line_bytes: None,
         tag_bytes: None,
         text_bytes: None,
         stream_bytes: None,
     };
-    let mut parser = engine.parser(mode, limits).unwrap();
+    let mut parser = answers.parser(mode, limits).unwrap();
     let headers: Vec<Header> = reply
         .headers()
         .iter()

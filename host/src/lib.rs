@@ -6,12 +6,14 @@
 //!
 //! The direction of knowledge: [`cli`] knows everything below it; nothing below knows `cli`.
 
+pub mod answers;
 pub mod cli;
-pub mod engine;
 pub mod exit;
 pub mod jobs;
 pub mod mcp;
+pub mod money;
 pub mod policy;
+pub mod sandbox;
 pub mod settings;
 pub mod simulator;
 pub mod transport;

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use glovebox::engine::answers::Mode;
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::answers::Mode;
+use glovebox::answers::{Answers, AnswersConfig};
 use glovebox::jobs::clock::{Clock, Millis, SetClock};
 use glovebox::jobs::{
     Desk, DeskConfig, End, Inserted, JobId, JobStore, JobsError, Lookup, Micros, NewJob, Rate,
     Settlement, Slot, SqliteStore, State, WorkerCommand,
 };
+use glovebox::sandbox::Sandbox;
 use glovebox::simulator::{Options, Simulator};
 use glovebox::upstream::{ApiKey, Client, Origin, UpstreamConfig};
 use tokio_util::sync::CancellationToken;
@@ -286,7 +287,7 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
         keep: Duration::from_secs(24 * 3600),
         budget,
         rate: RATE,
-        engine: Engine::start(EngineConfig::default()),
+        answers: Answers::start(&Sandbox::default(), AnswersConfig::default()),
         client: Box::new(move || Client::new(config.clone())),
         clock,
         worker: WorkerCommand {
@@ -298,11 +299,11 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
 }
 
 pub fn call(query: &str) -> glovebox::jobs::Call {
-    let question = glovebox::engine::answers::Question {
+    let question = glovebox::answers::Question {
         model: Some("brave".to_owned()),
         stream: Some(true),
         enable_citations: Some(true),
-        ..glovebox::engine::answers::Question::about(query.to_owned())
+        ..glovebox::answers::Question::about(query.to_owned())
     };
     glovebox::jobs::Call {
         tool: "ask".to_owned(),
@@ -425,12 +426,7 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
         if let glovebox::jobs::Update::Events(events) = update {
             frames += events
                 .iter()
-                .filter(|event| {
-                    matches!(
-                        event.kind,
-                        glovebox::engine::answers::EventKind::Progress(_)
-                    )
-                })
+                .filter(|event| matches!(event.kind, glovebox::answers::EventKind::Progress(_)))
                 .count();
         }
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use glovebox::engine::answers::Mode;
-use glovebox::engine::{Engine, EngineConfig};
+use glovebox::answers::Mode;
+use glovebox::answers::{Answers, AnswersConfig};
+use glovebox::sandbox::Sandbox;
 use serde_json::Value;
 
 use crate::support::machine::{Machine, Simulator, json, kill, own_group, until, words};
@@ -71,7 +72,7 @@ fn a_worker_holds_nothing_of_its_parent() {
 fn what_remains_of_a_worker_killed_at_any_moment() {
     let simulator = Simulator::start("0.004");
     let machine = Machine::new(&simulator.url);
-    let engine = Engine::start(EngineConfig::default());
+    let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
     let mut random = fastrand::Rng::with_seed(20);
     let (mut known, mut unknown, mut seen) = (0.0, 0, Vec::new());
     for number in 0..20 {
@@ -88,7 +89,7 @@ fn what_remains_of_a_worker_killed_at_any_moment() {
         let state = job["state"].as_str().unwrap().to_owned();
         let capture =
             std::fs::read(job["capture"].as_str().unwrap_or_default()).unwrap_or_default();
-        let held = engine.parse_all(Mode::Research, &[], &capture).unwrap();
+        let held = answers.parse_all(Mode::Research, &[], &capture).unwrap();
         let asked = simulator.asked(&query).is_some();
         if held.complete {
             assert_eq!(state, "done", "{job:#}");

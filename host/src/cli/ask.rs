@@ -10,10 +10,9 @@ use super::display::{Growing, Live};
 use super::options::{self, Asking, Target, need_key};
 use super::output;
 use super::{desk, ending};
-use crate::engine::answers::Mode;
+use crate::answers::{Mode, cost};
 use crate::exit::Exit;
 use crate::jobs::{Call, Desk, Ended, JobsError, Phase, Update};
-use crate::policy::estimate;
 use crate::settings::Settings;
 
 /// Asks a question and prints the answer with its sources and its cost.
@@ -37,9 +36,8 @@ impl Ask {
             Ok(query) => query,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
-        let mut question = asking.question(query);
-        question.enable_citations = Some(!self.no_citations);
-        let call = asking.call(settings, Mode::Answer, question, estimate::ANSWER);
+        let question = asking.question(query).with_citations(!self.no_citations);
+        let call = asking.call(settings, Mode::Answer, question, cost::ANSWER);
         if asking.dry_run {
             return asking.show(settings, &call).await;
         }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::output;
-use crate::engine::{COMPONENT, COMPONENT_RECORD, WIT};
+use crate::answers::{COMPONENT, COMPONENT_RECORD, WIT};
 use crate::exit::Exit;
 
 /// Shows the embedded component, or writes it to a file for another runtime.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
 
-use crate::engine::{Engine, EngineConfig};
+use crate::answers::{Answers, AnswersConfig};
 use crate::jobs::clock::WallClock;
 use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Rate, Simulate, WorkerCommand};
 use crate::policy::limiter::DEFAULT_RATE;
+use crate::sandbox::Sandbox;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{Options, Simulator};
 use crate::upstream::{ApiKey, Client, Origin, UpstreamConfig};
@@ -85,17 +86,28 @@ pub fn stored(settings: &Settings) -> Desk {
     with_client(settings, client)
 }
 
-/// The sandbox as the settings want it.
+/// Returns the sandbox of this process.
 #[must_use]
-pub fn engine_config(settings: &Settings) -> EngineConfig {
+pub fn sandbox() -> Sandbox {
     let cache = etcetera::choose_base_strategy()
         .ok()
         .map(|folders| folders.cache_dir().join("glovebox"));
-    EngineConfig {
+    Sandbox::new(cache)
+}
+
+/// Returns the answers component that the settings name, with the default bounds.
+#[must_use]
+pub fn answers_config(settings: &Settings) -> AnswersConfig {
+    AnswersConfig {
         component: settings.component.value.clone(),
-        cache,
-        ..EngineConfig::default()
+        ..AnswersConfig::default()
     }
+}
+
+/// Starts to compile the answers component that the settings name.
+#[must_use]
+pub fn answers(settings: &Settings) -> Answers {
+    Answers::start(&sandbox(), answers_config(settings))
 }
 
 /// A desk with the client that this makes.
@@ -110,7 +122,7 @@ pub fn with_client(settings: &Settings, client: MakeClient) -> Desk {
             count: settings.requests_per_second.value,
             ..DEFAULT_RATE
         },
-        engine: Engine::start(engine_config(settings)),
+        answers: answers(settings),
         client,
         clock: Arc::new(WallClock),
         worker: WorkerCommand::this_program(passed, set(settings)),

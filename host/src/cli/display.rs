@@ -7,8 +7,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
 use super::runtime::no_colour;
-use crate::engine::answers::{Event, EventKind};
-use crate::policy::estimate;
+use crate::answers::cost;
+use crate::answers::{Event, EventKind};
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -154,7 +154,7 @@ pub fn research_line(progress: Option<&Value>, elapsed: Duration, budget: i64) -
     };
     let count = |name: &str| frame.get(name).and_then(Value::as_u64).unwrap_or_default();
     let tokens_out = count("tokens_out") + count("tokens_thinking");
-    let cost = estimate::so_far(count("queries"), count("tokens_in"), tokens_out);
+    let cost = cost::so_far(count("queries"), count("tokens_in"), tokens_out);
     format!(
         "iteration {} · {} · {} · {elapsed}/{budget} s · ~{cost}",
         count("iteration"),

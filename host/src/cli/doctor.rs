@@ -7,9 +7,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{desk, output};
-use crate::engine::answers::Question;
-use crate::engine::{Engine, EngineConfig};
+use crate::answers::Answers;
+use crate::answers::Question;
 use crate::exit::Exit;
+use crate::sandbox::Sandbox;
 use crate::settings::Settings;
 use crate::upstream::{Client, UpstreamConfig};
 
@@ -236,16 +237,14 @@ fn open_to_others(_folder: &Path) -> bool {
 async fn component(settings: &Settings) -> Check {
     const NAME: &str = "component";
     let start = Instant::now();
-    let engine = Engine::start(EngineConfig {
-        component: settings.component.value.clone(),
-        ..EngineConfig::default()
-    });
-    if let Err(error) = engine.ready().await {
+    // Without kept code, so that compiling is tried too.
+    let answers = Answers::start(&Sandbox::default(), desk::answers_config(settings));
+    if let Err(error) = answers.ready().await {
         return bad(NAME, error.to_string());
     }
     let compiled = start.elapsed();
     let tried =
-        tokio::task::spawn_blocking(move || engine.build(&Question::about("?".to_owned()))).await;
+        tokio::task::spawn_blocking(move || answers.build(&Question::about("?".to_owned()))).await;
     match tried {
         Ok(Ok(Ok(_))) => good(
             NAME,

@@ -4,17 +4,13 @@ use http::HeaderMap;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::engine::answers::Mode;
+use crate::answers::question::QUERIES;
+use crate::answers::{Mode, cost};
 use crate::jobs::{JobsError, Micros, Outside, OutsideCall};
-use crate::policy::estimate;
 use crate::wasi::{Gate, Leave, Ticket};
 
 /// The tool of such calls in the ledger.
 const TOOL: &str = "run";
-/// The upstream's default where a research names no cap.
-const QUERIES: u32 = 20;
-/// The most that it takes.
-const MOST_QUERIES: u64 = 50;
 /// What a blocking reply cost, in US dollars. A stream says it in its body, which is not read here.
 const COST_HEADER: &str = "x-request-total-cost";
 
@@ -59,16 +55,18 @@ impl Ticket for RunTicket {
 fn estimate_of(body: &[u8]) -> (Mode, Micros) {
     let text = String::from_utf8_lossy(body);
     if !text.contains("enable_research") {
-        return (Mode::Answer, estimate::ANSWER);
+        return (Mode::Answer, cost::ANSWER);
     }
     let fields: Value = serde_json::from_str(&text).unwrap_or_default();
     let cap = fields
         .get("research_maximum_number_of_queries")
         .and_then(Value::as_u64);
-    let cap = cap.map_or(QUERIES, |cap| {
-        u32::try_from(cap.min(MOST_QUERIES)).unwrap_or(QUERIES)
+    let default = u32::try_from(QUERIES.default).unwrap_or_default();
+    let most = QUERIES.most.unsigned_abs();
+    let cap = cap.map_or(default, |cap| {
+        u32::try_from(cap.min(most)).unwrap_or(default)
     });
-    (Mode::Research, estimate::research(cap))
+    (Mode::Research, cost::research(cap))
 }
 
 /// A ledger that cannot be written is no reason to keep a reply from the component that paid for it.

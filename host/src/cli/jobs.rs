@@ -320,11 +320,8 @@ fn progress_words(progress: &Value, state: State) -> String {
     if state.ended() {
         return words;
     }
-    let cost = crate::policy::estimate::so_far(
-        number("queries"),
-        number("tokens_in"),
-        number("tokens_out"),
-    );
+    let cost =
+        crate::answers::cost::so_far(number("queries"), number("tokens_in"), number("tokens_out"));
     format!("{words}, about {cost} so far")
 }
 

@@ -7,15 +7,12 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::{desk, output};
-use crate::engine::Engine;
-use crate::engine::answers::{InvalidField, Mode, Question};
+use crate::answers::{InvalidField, Mode, Question};
 use crate::exit::Exit;
 use crate::jobs::{Call, JobsError, Micros, Simulate};
 use crate::settings::Settings;
 use crate::upstream::KEY_HEADER;
 
-/// The model that every call names; replies are routed by the upstream.
-const MODEL: &str = "brave";
 /// A question read from standard input: more text than this is not a question but a mistake.
 const STDIN_BYTES: u64 = 1 << 20;
 
@@ -78,13 +75,7 @@ impl Asking {
     /// The part of a question that all calls share.
     #[must_use]
     pub fn question(&self, query: String) -> Question {
-        Question {
-            model: Some(MODEL.to_owned()),
-            stream: Some(true),
-            country: self.country.clone(),
-            language: self.language.clone(),
-            ..Question::about(query)
-        }
+        Question::asking(query, self.country.clone(), self.language.clone())
     }
 
     /// The call of a question.
@@ -130,9 +121,9 @@ impl Asking {
     /// # Errors
     /// When the sandbox fails or standard output cannot be written.
     pub async fn show(&self, settings: &Settings, call: &Call) -> anyhow::Result<Exit> {
-        let engine = Engine::start(desk::engine_config(settings));
-        engine.ready().await?;
-        let request = match engine.build(&call.question)? {
+        let answers = desk::answers(settings);
+        answers.ready().await?;
+        let request = match answers.build(&call.question)? {
             Ok(request) => request,
             Err(fields) => return Ok(super::ask::say(&wrong(&fields), Exit::Usage)),
         };

@@ -8,9 +8,9 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::{desk, output};
-use crate::engine::answers::{Format, Limits, Mode, Outcome};
-use crate::engine::{Engine, SandboxError};
+use crate::answers::{Answers, Format, Mode, Read, unrendered};
 use crate::exit::Exit;
+use crate::sandbox::SandboxError;
 use crate::settings::Settings;
 
 /// Pieces that are pushed unless `--chunk` says otherwise: what a socket gives at most.
@@ -67,7 +67,7 @@ impl Replay {
     /// When standard output cannot be written to.
     pub fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
         // Compiles while the file is read.
-        let engine = Engine::start(desk::engine_config(settings));
+        let answers = desk::answers(settings);
         let bytes = match read(&self.file) {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -75,20 +75,25 @@ impl Replay {
                 return Ok(Exit::Usage);
             }
         };
-        let printed = self
-            .outcome(&engine, &bytes)
-            .and_then(|outcome| Ok((engine.render(&outcome, self.format())?, outcome)));
-        let (text, outcome) = match printed {
-            Ok(printed) => printed,
-            Err(error) => {
-                eprintln!("glovebox: {}: {error}", error.kind());
-                return Ok(Exit::Failed);
-            }
+        let read = match self.read(&answers, &bytes) {
+            Ok(read) => read,
+            Err(error) => return Ok(failed(&error)),
         };
+        let outcome = read.outcome;
+        let mut broken = read.broken;
+        let rendered = answers.render(&outcome, self.format());
+        let text = rendered.unwrap_or_else(|error| {
+            let text = unrendered(&outcome, self.format(), &error);
+            broken.get_or_insert(error);
+            text
+        });
         if self.json {
             output::line(&text)?;
         } else {
             output::line(&output::printable(&text))?;
+        }
+        if let Some(error) = &broken {
+            return Ok(failed(error));
         }
         Ok(outcome.exit())
     }
@@ -101,17 +106,19 @@ impl Replay {
         }
     }
 
-    fn outcome(&self, engine: &Engine, bytes: &[u8]) -> Result<Outcome, SandboxError> {
+    fn read(&self, answers: &Answers, bytes: &[u8]) -> Result<Read, SandboxError> {
         let mode = match self.mode {
             Some(mode) => mode.into(),
-            None => engine.infer_mode(bytes.get(..INFER_BYTES).unwrap_or(bytes))?,
+            None => answers.infer_mode(bytes.get(..INFER_BYTES).unwrap_or(bytes))?,
         };
-        let mut parser = engine.parser(mode, Limits::default())?;
-        for piece in bytes.chunks(self.chunk) {
-            parser.push(piece)?;
-        }
-        Ok(parser.finish()?.outcome)
+        answers.read(mode, Vec::new(), bytes, self.chunk)
     }
+}
+
+/// Reports a failure of the sandbox.
+fn failed(error: &SandboxError) -> Exit {
+    eprintln!("glovebox: {}: {error}", error.kind());
+    Exit::Failed
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {

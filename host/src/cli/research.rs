@@ -13,10 +13,12 @@ use super::display::{Live, research_line};
 use super::options::{self, Asking, Target, need_key};
 use super::output;
 use super::{desk, ending};
-use crate::engine::answers::{Mode, Question};
+use crate::answers::question::{
+    self, ITERATIONS, QUERIES, RESULTS_PER_QUERY, SECONDS, TOKENS_PER_QUERY,
+};
+use crate::answers::{Mode, Question, cost};
 use crate::exit::Exit;
 use crate::jobs::{Desk, Job, JobsError, Submitted};
-use crate::policy::estimate;
 use crate::settings::Settings;
 
 /// How often the clock in the live line moves while nothing else does.
@@ -27,42 +29,42 @@ const CLOCK: Duration = Duration::from_secs(1);
 pub struct Research {
     #[command(flatten)]
     asking: Asking,
-    /// At most so many iterations, 1 to 5
     #[arg(
         long,
-        default_value_t = 4,
+        help = ITERATIONS.help("At most so many iterations"),
+        default_value_t = ITERATIONS.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
     )]
     iterations: i64,
-    /// A soft budget of time, 1 to 300; runs overshoot it
     #[arg(
         long,
-        default_value_t = 180,
+        help = format!("{}; runs overshoot it", SECONDS.help("A soft budget of time")),
+        default_value_t = SECONDS.default,
         value_name = "SECONDS",
         allow_negative_numbers = true
     )]
     seconds: i64,
-    /// At most so many queries, 1 to 50; each costs about $0.07
     #[arg(
         long,
-        default_value_t = 20,
+        help = format!("{}; each costs {}", QUERIES.help("At most so many queries"), cost::query_price!()),
+        default_value_t = QUERIES.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
     )]
     queries: i64,
-    /// Tokens read for a query, 1024 to 16384
     #[arg(
         long,
-        default_value_t = 8192,
+        help = TOKENS_PER_QUERY.help("Tokens read for a query"),
+        default_value_t = TOKENS_PER_QUERY.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
     )]
     tokens_per_query: i64,
-    /// Results read for a query, 1 to 60
     #[arg(
         long,
-        default_value_t = 60,
+        help = RESULTS_PER_QUERY.help("Results read for a query"),
+        default_value_t = RESULTS_PER_QUERY.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
     )]
@@ -91,7 +93,7 @@ impl Research {
             settings,
             Mode::Research,
             self.question(query),
-            estimate::research(queries),
+            cost::research(queries),
         );
         if asking.dry_run {
             return asking.show(settings, &call).await;
@@ -129,16 +131,15 @@ impl Research {
     }
 
     fn question(&self, query: String) -> Question {
-        Question {
-            enable_research: Some(true),
-            research_allow_thinking: Some(!self.no_thinking),
-            research_maximum_number_of_tokens_per_query: Some(self.tokens_per_query),
-            research_maximum_number_of_queries: Some(self.queries),
-            research_maximum_number_of_iterations: Some(self.iterations),
-            research_maximum_number_of_seconds: Some(self.seconds),
-            research_maximum_number_of_results_per_query: Some(self.results_per_query),
-            ..self.asking.question(query)
-        }
+        let research = question::Research {
+            iterations: self.iterations,
+            seconds: self.seconds,
+            queries: self.queries,
+            tokens_per_query: self.tokens_per_query,
+            results_per_query: self.results_per_query,
+            thinking: !self.no_thinking,
+        };
+        self.asking.question(query).with_research(research)
     }
 
     fn tell_id(&self, submitted: &Submitted) -> anyhow::Result<Exit> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::desk;
 use super::gate::RunGate;
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
@@ -71,6 +72,7 @@ impl Run {
             }
         };
         let run = wasi::Run {
+            sandbox: desk::sandbox(),
             component: component.into(),
             arguments: command.collect(),
             origin,

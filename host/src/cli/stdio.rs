@@ -100,7 +100,7 @@ impl Stdio {
             capture: settings.capture.value,
             simulate: opened.simulate.clone(),
             runs: Runs::Detached,
-            sandbox: desk::engine_config(settings),
+            answers: desk::answers_config(settings),
             advice: settings.advice.clone(),
             key: Arc::new(move || key_check(&keys, simulated)),
         }

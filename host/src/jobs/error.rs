@@ -9,9 +9,9 @@ use thiserror::Error;
 use super::clock::Millis;
 use super::model::{JobId, Micros, State};
 use super::store::StoreError;
-use crate::engine::SandboxError;
-use crate::engine::answers::InvalidField;
+use crate::answers::InvalidField;
 use crate::exit::Exit;
+use crate::sandbox::SandboxError;
 use crate::upstream::UpstreamError;
 
 /// Why a job could not be made, found, run or removed.

@@ -14,7 +14,7 @@ use super::model::{JobId, Micros, State};
 use super::opened::Opened;
 use super::store::{End, Inserted, NewJob, Rate, Settlement};
 use super::work::Work;
-use crate::engine::answers::{HttpRequest, Mode};
+use crate::answers::{HttpRequest, Mode};
 use crate::policy::limiter::{SharedLimiter, SlotError};
 use crate::upstream::NoSlot;
 

@@ -7,9 +7,8 @@ use bytes::Bytes;
 
 use super::JobsError;
 use super::capture::Capture;
-use super::result::empty;
-use crate::engine::answers::{Event, Header, Mode, Outcome};
-use crate::engine::{Engine, Parser, SandboxError};
+use crate::answers::{Event, Mode, Read, Reading, empty};
+use crate::sandbox::SandboxError;
 
 /// What a piece of the reply gave.
 pub(super) struct Batch {
@@ -17,16 +16,6 @@ pub(super) struct Batch {
     pub(super) events: Vec<Event>,
     /// Whether the parser wants no more.
     pub(super) over: bool,
-}
-
-/// What the whole reply gave.
-pub(super) struct Finished {
-    /// What only the end could decide.
-    pub(super) events: Vec<Event>,
-    /// The outcome.
-    pub(super) outcome: Outcome,
-    /// What went wrong in the sandbox.
-    pub(super) broken: Option<SandboxError>,
 }
 
 /// A reply on its way.
@@ -37,10 +26,7 @@ pub(super) struct Reader {
 struct Inner {
     path: Option<PathBuf>,
     capture: Capture,
-    parser: Option<Parser>,
-    headers: Vec<Header>,
-    /// Bytes that went through the sandbox without harm.
-    good: usize,
+    reading: Option<Reading>,
 }
 
 impl Reader {
@@ -50,19 +36,16 @@ impl Reader {
             inner: Some(Inner {
                 capture: Capture::none(),
                 path,
-                parser: None,
-                headers: Vec::new(),
-                good: 0,
+                reading: None,
             }),
         }
     }
 
     /// The reply begins.
-    pub(super) fn begin(&mut self, parser: Parser, headers: Vec<Header>) {
+    pub(super) fn begin(&mut self, reading: Reading) {
         if let Some(inner) = &mut self.inner {
             inner.capture = Capture::open(inner.path.as_deref());
-            inner.parser = Some(parser);
-            inner.headers = headers;
+            inner.reading = Some(reading);
         }
     }
 
@@ -83,14 +66,9 @@ impl Reader {
     }
 
     /// The end: the outcome, and what to know where the capture is not whole.
-    pub(super) async fn finish(
-        mut self,
-        engine: &Engine,
-        mode: Mode,
-    ) -> Result<(Finished, Option<String>), JobsError> {
+    pub(super) async fn finish(mut self, mode: Mode) -> Result<(Read, Option<String>), JobsError> {
         let inner = self.inner.take().ok_or_else(lost)?;
-        let engine = engine.clone();
-        tokio::task::spawn_blocking(move || inner.finish(&engine, mode))
+        tokio::task::spawn_blocking(move || inner.finish(mode))
             .await
             .map_err(|error| JobsError::Defect(error.to_string()))
     }
@@ -108,12 +86,11 @@ impl Inner {
         };
         for piece in pieces {
             self.capture.append(piece);
-            let Some(parser) = &mut self.parser else {
+            let Some(reading) = &mut self.reading else {
                 continue;
             };
-            match parser.push(piece) {
+            match reading.push(piece) {
                 Ok(read) => {
-                    self.good += piece.len();
                     batch.events.extend(read.events);
                     batch.over |= read.error.is_some();
                 }
@@ -130,51 +107,18 @@ impl Inner {
         Ok(batch)
     }
 
-    fn finish(mut self, engine: &Engine, mode: Mode) -> (Finished, Option<String>) {
+    fn finish(mut self, mode: Mode) -> (Read, Option<String>) {
         let lost = self.capture.close();
-        let Some(parser) = self.parser.take() else {
-            return (nothing(mode, None), lost);
-        };
-        let finished = match parser.finish() {
-            Ok(finished) => Finished {
-                events: finished.last.events,
-                outcome: finished.outcome,
+        let Some(reading) = self.reading.take() else {
+            let nothing = Read {
+                events: Vec::new(),
+                outcome: empty(mode),
                 broken: None,
-            },
-            Err(error) => self.salvage(engine, mode, error),
+            };
+            return (nothing, lost);
         };
-        (finished, lost)
-    }
-
-    /// After a trap: what came before it is in the capture, and is read once more without what did harm.
-    fn salvage(&self, engine: &Engine, mode: Mode, error: SandboxError) -> Finished {
-        let outcome = self
-            .path
-            .as_deref()
-            .and_then(|path| std::fs::read(path).ok())
-            .and_then(|mut bytes| {
-                bytes.truncate(self.good);
-                engine.parse_all(mode, &self.headers, &bytes).ok()
-            });
-        match outcome {
-            Some(mut outcome) => {
-                // What follows is missing, whatever the part that was read looks like.
-                outcome.complete = false;
-                Finished {
-                    events: Vec::new(),
-                    outcome,
-                    broken: Some(error),
-                }
-            }
-            None => nothing(mode, Some(error)),
-        }
-    }
-}
-
-fn nothing(mode: Mode, broken: Option<SandboxError>) -> Finished {
-    Finished {
-        events: Vec::new(),
-        outcome: empty(mode),
-        broken,
+        let path = self.path;
+        let read = reading.finish(|| path.and_then(|path| std::fs::read(path).ok()));
+        (read, lost)
     }
 }

@@ -9,16 +9,16 @@ use super::JobsError;
 use super::lease::Lease;
 use super::model::{Job, JobFault, JobId, Micros, State};
 use super::opened::Opened;
-use super::result::{empty, frame, render, settle, unknown_note, whole};
-use super::store::{End, Lookup, Settlement};
+use super::result::{bare, frame, render, settle, unknown_note, whole};
+use super::store::{End, Lookup, Rendered, Settlement};
 use super::work::{Work, headers_of};
-use crate::engine::Engine;
-use crate::engine::answers::{Outcome, OutcomeError};
+use crate::answers::{Answers, Outcome, OutcomeError, empty};
+use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
 /// Settles every job whose owner is gone. One that cannot be settled does not keep the others from it.
-pub(super) fn sweep(opened: &Opened, engine: &Engine) -> Result<(), JobsError> {
+pub(super) fn sweep(opened: &Opened, answers: &Answers) -> Result<(), JobsError> {
     for id in opened.store.active()? {
-        if let Err(error) = recover(opened, engine, &id) {
+        if let Err(error) = recover(opened, answers, &id) {
             tracing::warn!(%id, %error, "a job whose owner died cannot be settled yet");
         }
     }
@@ -26,7 +26,7 @@ pub(super) fn sweep(opened: &Opened, engine: &Engine) -> Result<(), JobsError> {
 }
 
 /// Settles one job, if it has not ended and its owner is gone.
-pub(super) fn recover(opened: &Opened, engine: &Engine, id: &JobId) -> Result<(), JobsError> {
+pub(super) fn recover(opened: &Opened, answers: &Answers, id: &JobId) -> Result<(), JobsError> {
     let Some(home) = &opened.home else {
         // A store in memory has no other owners.
         return Ok(());
@@ -42,7 +42,7 @@ pub(super) fn recover(opened: &Opened, engine: &Engine, id: &JobId) -> Result<()
         return Ok(());
     };
     if !job.state.ended() {
-        let end = verdict(opened, engine, &job)?;
+        let end = verdict(opened, answers, &job)?;
         let state = end.state;
         if opened.store.finish(id, &end, opened.clock.now())? {
             tracing::info!(%id, %state, "settled a job whose owner died");
@@ -52,7 +52,7 @@ pub(super) fn recover(opened: &Opened, engine: &Engine, id: &JobId) -> Result<()
     Ok(())
 }
 
-fn verdict(opened: &Opened, engine: &Engine, job: &Job) -> Result<End, JobsError> {
+fn verdict(opened: &Opened, answers: &Answers, job: &Job) -> Result<End, JobsError> {
     if job.sent.is_none() {
         return Ok(never_sent());
     }
@@ -62,7 +62,10 @@ fn verdict(opened: &Opened, engine: &Engine, job: &Job) -> Result<End, JobsError
     let work = Work::parse(&payload.payload)?;
     let mut outcome = match job.capture.as_deref().map(read).transpose() {
         Ok(Some(bytes)) if !bytes.is_empty() => {
-            engine.parse_all(work.mode(), &headers_of(payload.head.as_deref()), &bytes)?
+            let headers = headers_of(payload.head.as_deref());
+            answers
+                .read(work.mode(), headers, &bytes, CHUNK_BYTES)?
+                .outcome
         }
         Ok(_) => empty(work.mode()),
         Err(error) => {
@@ -71,10 +74,10 @@ fn verdict(opened: &Opened, engine: &Engine, job: &Job) -> Result<End, JobsError
         }
     };
     if outcome.complete && outcome.error.is_none() {
-        return done(engine, &outcome);
+        return done(answers, &outcome);
     }
     let captured = job.capture.as_deref().is_some_and(Path::exists);
-    interrupted(engine, &mut outcome, captured)
+    interrupted(answers, &mut outcome, captured)
 }
 
 /// A capture that is not there is an empty one: nothing had come.
@@ -99,12 +102,22 @@ fn never_sent() -> End {
     }
 }
 
-fn done(engine: &Engine, outcome: &Outcome) -> Result<End, JobsError> {
+/// The outcome as it is kept. A component that cannot be used at all is no reason to settle anything: the next
+/// process may have another one.
+fn rendered(answers: &Answers, outcome: &Outcome) -> Result<Rendered, JobsError> {
+    match render(answers, outcome) {
+        Ok(rendered) => Ok(rendered),
+        Err(error @ SandboxError::Component { .. }) => Err(error.into()),
+        Err(error) => Ok(bare(outcome, &error)),
+    }
+}
+
+fn done(answers: &Answers, outcome: &Outcome) -> Result<End, JobsError> {
     let settlement = settle(outcome, false);
     Ok(End {
         state: State::Done,
         settlement,
-        outcome: Some(render(engine, outcome)?),
+        outcome: Some(rendered(answers, outcome)?),
         whole: whole(outcome),
         captured: true,
         error: None,
@@ -113,7 +126,7 @@ fn done(engine: &Engine, outcome: &Outcome) -> Result<End, JobsError> {
     })
 }
 
-fn interrupted(engine: &Engine, outcome: &mut Outcome, captured: bool) -> Result<End, JobsError> {
+fn interrupted(answers: &Answers, outcome: &mut Outcome, captured: bool) -> Result<End, JobsError> {
     let message = "the process that worked on it died; what its capture holds is the result, incomplete. It is not started again by itself";
     outcome.error.get_or_insert_with(|| OutcomeError {
         kind: "interrupted".to_owned(),
@@ -123,7 +136,7 @@ fn interrupted(engine: &Engine, outcome: &mut Outcome, captured: bool) -> Result
     Ok(End {
         state: State::Interrupted,
         settlement,
-        outcome: Some(render(engine, outcome)?),
+        outcome: Some(rendered(answers, outcome)?),
         whole: false,
         captured,
         error: Some(JobFault::new("interrupted", message)),

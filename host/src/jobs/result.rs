@@ -4,39 +4,26 @@ use serde_json::{Value, json};
 
 use super::model::{INCOMPLETE, JobFault, Micros, State};
 use super::store::{Rendered, Settlement};
-use crate::engine::answers::{Format, Mode, Outcome, OutcomeError, Progress};
-use crate::engine::{Engine, SandboxError};
-
-/// An outcome of nothing: no reply came, or none that could be read.
-pub(super) fn empty(mode: Mode) -> Outcome {
-    Outcome {
-        mode,
-        complete: false,
-        truncated: false,
-        finish_reason: None,
-        model: None,
-        answer: String::new(),
-        text: String::new(),
-        draft: String::new(),
-        sources: Vec::new(),
-        entities: Vec::new(),
-        queries: Vec::new(),
-        blindspots: Vec::new(),
-        thinking: Vec::new(),
-        progress: Vec::new(),
-        usage: None,
-        error: None,
-        warnings: Vec::new(),
-    }
-}
+use crate::answers::{Answers, Format, Outcome, OutcomeError, Progress, unrendered};
+use crate::sandbox::SandboxError;
 
 /// The outcome in every form that is kept.
-pub(super) fn render(engine: &Engine, outcome: &Outcome) -> Result<Rendered, SandboxError> {
+pub(super) fn render(answers: &Answers, outcome: &Outcome) -> Result<Rendered, SandboxError> {
     Ok(Rendered {
-        json: engine.render(outcome, Format::Json)?,
-        markdown: engine.render(outcome, Format::Markdown)?,
-        plain: engine.render(outcome, Format::Plain)?,
+        json: answers.render(outcome, Format::Json)?,
+        markdown: answers.render(outcome, Format::Markdown)?,
+        plain: answers.render(outcome, Format::Plain)?,
     })
+}
+
+/// The outcome in every form that is kept, for a component that failed to write it.
+pub(super) fn bare(outcome: &Outcome, error: &SandboxError) -> Rendered {
+    let text = |format: Format| unrendered(outcome, format, error);
+    Rendered {
+        json: text(Format::Json),
+        markdown: text(Format::Markdown),
+        plain: text(Format::Plain),
+    }
 }
 
 /// Why a reply is over.

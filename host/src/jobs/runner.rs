@@ -14,15 +14,15 @@ use super::JobsError;
 use super::model::{Job, JobId};
 use super::opened::Opened;
 use super::reader::{Batch, Reader};
-use super::result::{Cause, Verdict, empty, frame, judge, render, whole};
+use super::result::{Cause, Verdict, bare, frame, judge, render, whole};
 use super::sending::{CallLimiter, classify, fault, sandbox_fault, upstream_fault};
 use super::stop::{Stop, until};
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
-use crate::engine::answers::{Event, EventKind, Limits, Mode, Outcome};
-use crate::engine::{Engine, SandboxError};
+use crate::answers::{Answers, Event, EventKind, Mode, Outcome, empty};
 use crate::exit::Exit;
 use crate::policy::limiter::SharedLimiter;
+use crate::sandbox::SandboxError;
 use crate::upstream::{self, Client, Reply, UpstreamError};
 
 /// Progress is stored no more often than this; those who run a job see every frame.
@@ -71,7 +71,7 @@ pub struct Ended {
 pub(super) struct Runner {
     pub(super) id: JobId,
     pub(super) opened: Opened,
-    pub(super) engine: Engine,
+    pub(super) answers: Answers,
     pub(super) rate: Rate,
     /// Whether a budget hangs on what is stored.
     pub(super) budgeted: bool,
@@ -128,7 +128,7 @@ impl Runner {
         &self,
         client: impl FnOnce() -> Result<Client, JobsError>,
     ) -> Result<Client, JobsError> {
-        self.engine.ready().await?;
+        self.answers.ready().await?;
         client()
     }
 
@@ -151,7 +151,7 @@ impl Runner {
         self.tell(Update::Phase(Phase::Waiting));
         let (request, limits, limiter) = (work.request(), work.limits(), self.limiter(work));
         let classify = |status: u16, headers: &[upstream::Header], body: &[u8]| {
-            classify(&self.engine, status, headers, body)
+            classify(&self.answers, status, headers, body)
         };
         let sending = client.send(&request, &limits, &limiter, &classify);
         match until(stop, sending).await? {
@@ -189,15 +189,10 @@ impl Runner {
         self.tell(Update::Phase(Phase::Reading));
         let headers = reply.headers().to_vec();
         self.keep_head(&headers).await;
-        let parser = self.engine.parser(work.mode(), no_limits());
-        let parser = match parser.and_then(|mut parser| {
-            parser.head(&guest_headers(&headers))?;
-            Ok(parser)
-        }) {
-            Ok(parser) => parser,
+        match self.answers.reading(work.mode(), guest_headers(&headers)) {
+            Ok(reading) => reader.begin(reading),
             Err(error) => return Ok(sandbox_fault(&error)),
-        };
-        reader.begin(parser, guest_headers(&headers));
+        }
         let mut progress = Progress::new();
         loop {
             let bytes = match until(stop, reply.chunk()).await {
@@ -240,7 +235,7 @@ impl Runner {
     }
 
     async fn finish(&self, work: &Work, reader: Reader, cause: Cause) -> Result<Heard, JobsError> {
-        let (finished, lost) = reader.finish(&self.engine, work.mode()).await?;
+        let (finished, lost) = reader.finish(work.mode()).await?;
         let mut cause = cause;
         if let Some(error) = finished.broken {
             cause = sandbox_fault(&error);
@@ -263,11 +258,12 @@ impl Runner {
             cause,
             lost,
         } = heard;
-        let (id, engine) = (self.id.clone(), self.engine.clone());
+        let (id, answers) = (self.id.clone(), self.answers.clone());
         self.blocking(move |opened| {
             let before = job_of(&opened, &id)?;
             let verdict = judge(&cause, &mut outcome, before.sent.is_some());
-            let rendered = render(&engine, &outcome).unwrap_or_else(|error| bare(&error));
+            let rendered =
+                render(&answers, &outcome).unwrap_or_else(|error| bare(&outcome, &error));
             let mut warnings: Vec<String> = lost.into_iter().collect();
             let captured = before.capture.as_deref().is_some_and(Path::exists);
             let end = end_of(&verdict, &outcome, &rendered, &warnings, captured);
@@ -384,15 +380,6 @@ impl Progress {
     }
 }
 
-const fn no_limits() -> Limits {
-    Limits {
-        line_bytes: None,
-        tag_bytes: None,
-        text_bytes: None,
-        stream_bytes: None,
-    }
-}
-
 fn job_of(opened: &Opened, id: &JobId) -> Result<Job, JobsError> {
     match opened.store.lookup(id)? {
         Lookup::Found(job) => Ok(*job),
@@ -443,15 +430,4 @@ fn ended_by(mut job: Job, end: &End, opened: &Opened) -> Job {
 
 fn not_stored(error: &StoreError) -> String {
     format!("the end of this call could not be stored: {error}")
-}
-
-/// What stands for an outcome that cannot even be rendered.
-fn bare(error: &SandboxError) -> Rendered {
-    let message = error.to_string();
-    Rendered {
-        json: serde_json::json!({ "error": { "kind": error.kind(), "message": message } })
-            .to_string(),
-        markdown: message.clone(),
-        plain: message,
-    }
 }

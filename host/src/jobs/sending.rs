@@ -11,9 +11,10 @@ use super::result::Cause;
 use super::runner::{Phase, Update};
 use super::store::StoreError;
 use super::work::guest_headers;
-use crate::engine::answers::{Failure, FailureKind};
-use crate::engine::{Engine, SandboxError};
+use crate::answers::Answers;
+use crate::answers::{Failure, FailureKind};
 use crate::policy::limiter::{SharedLimiter, SlotError};
+use crate::sandbox::SandboxError;
 use crate::upstream::{self, Limiter, NoSlot, SlotFuture, UpstreamError};
 
 /// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
@@ -76,12 +77,12 @@ impl Limiter for CallLimiter {
 
 /// What the component makes of a refusal.
 pub(super) fn classify(
-    engine: &Engine,
+    answers: &Answers,
     status: u16,
     headers: &[upstream::Header],
     body: &[u8],
 ) -> Failure {
-    let read = engine.failure(status, &guest_headers(headers), body);
+    let read = answers.failure(status, &guest_headers(headers), body);
     read.unwrap_or_else(|error| Failure {
         kind: FailureKind::Unexpected,
         status,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::JobsError;
-use crate::engine::answers::{Header, HttpRequest, Mode};
+use crate::answers::{Header, HttpRequest, Mode};
 use crate::upstream::{self, CallKind, CallLimits, Request, Timeouts};
 
 /// A built-in simulator that a detached worker is to run for itself.

@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::answers::question::Range;
+
 /// What a parameter is.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
@@ -33,6 +35,22 @@ pub enum Absent {
     Flag(bool),
     /// This number.
     Whole(i64),
+}
+
+impl Kind {
+    /// A whole number of this range.
+    #[must_use]
+    pub const fn within(range: Range) -> Self {
+        Self::Whole(range.least, range.most)
+    }
+}
+
+impl Absent {
+    /// The default of this range.
+    #[must_use]
+    pub const fn default_of(range: Range) -> Self {
+        Self::Whole(range.default)
+    }
 }
 
 /// One parameter of a tool.

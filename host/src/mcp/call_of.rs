@@ -4,40 +4,38 @@ use std::time::Duration;
 
 use super::Service;
 use super::args::Args;
-use crate::engine::answers::{Mode, Question};
+use crate::answers::question::{
+    ITERATIONS, QUERIES, RESULTS_PER_QUERY, Range, Research, SECONDS, TOKENS_PER_QUERY,
+};
+use crate::answers::{Mode, Question, cost};
 use crate::jobs::{Call, Micros};
-use crate::policy::estimate;
-
-/// The model that every call names.
-const MODEL: &str = "brave";
 
 /// The part of a question that every tool has.
 #[must_use]
 pub fn question(args: &Args) -> Question {
-    Question {
-        model: Some(MODEL.to_owned()),
-        stream: Some(true),
-        country: args.text("country").map(str::to_owned),
-        language: args.text("language").map(str::to_owned),
-        ..Question::about(args.text("query").unwrap_or_default().to_owned())
-    }
+    let text = |name: &str| args.text(name).map(str::to_owned);
+    let query = text("query").unwrap_or_default();
+    Question::asking(query, text("country"), text("language"))
 }
 
 /// The question of a research.
 #[must_use]
 pub fn research_question(args: &Args) -> Question {
-    Question {
-        enable_research: Some(true),
-        research_allow_thinking: args.flag("research_allow_thinking"),
-        research_maximum_number_of_tokens_per_query: args
-            .whole("research_maximum_number_of_tokens_per_query"),
-        research_maximum_number_of_queries: args.whole("research_maximum_number_of_queries"),
-        research_maximum_number_of_iterations: args.whole("research_maximum_number_of_iterations"),
-        research_maximum_number_of_seconds: args.whole("research_maximum_number_of_seconds"),
-        research_maximum_number_of_results_per_query: args
-            .whole("research_maximum_number_of_results_per_query"),
-        ..question(args)
-    }
+    let whole = |name: &str, range: Range| args.whole(name).unwrap_or(range.default);
+    question(args).with_research(Research {
+        iterations: whole("research_maximum_number_of_iterations", ITERATIONS),
+        seconds: whole("research_maximum_number_of_seconds", SECONDS),
+        queries: whole("research_maximum_number_of_queries", QUERIES),
+        tokens_per_query: whole(
+            "research_maximum_number_of_tokens_per_query",
+            TOKENS_PER_QUERY,
+        ),
+        results_per_query: whole(
+            "research_maximum_number_of_results_per_query",
+            RESULTS_PER_QUERY,
+        ),
+        thinking: args.flag("research_allow_thinking").unwrap_or(true),
+    })
 }
 
 impl Service {
@@ -45,13 +43,7 @@ impl Service {
     #[must_use]
     pub fn answer(&self, question: Question) -> Call {
         let deadline = self.config().answer_deadline;
-        self.call(
-            "answers",
-            Mode::Answer,
-            question,
-            estimate::ANSWER,
-            deadline,
-        )
+        self.call("answers", Mode::Answer, question, cost::ANSWER, deadline)
     }
 
     /// The call of a research.
@@ -60,7 +52,7 @@ impl Service {
         let queries = question
             .research_maximum_number_of_queries
             .unwrap_or_default();
-        let estimate = estimate::research(u32::try_from(queries).unwrap_or_default());
+        let estimate = cost::research(u32::try_from(queries).unwrap_or_default());
         let deadline = self.config().research_deadline;
         self.call("research", Mode::Research, question, estimate, deadline)
     }

@@ -20,12 +20,17 @@ use super::notices::Notices;
 use super::reply::{Reply, Told, wrong_arguments};
 use super::table::{TOOLS, Tool};
 use super::{Service, completion, prompts, resources, tasks};
+use crate::answers::cost::answer_price;
 
 /// What a model should know before it calls anything.
-const INSTRUCTIONS: &str = "Cited answers and deep research from the live web. `answers` takes seconds and about $0.05. \
+const INSTRUCTIONS: &str = concat!(
+    "Cited answers and deep research from the live web. `answers` takes seconds and ",
+    answer_price!(),
+    ". \
 For questions that need many sources: `research_submit` returns a research_id at once; call `research_result` with it \
 and wait_seconds 50, again while it says running; `research_status` shows progress, `research_cancel` stops it. A \
-research takes 1 to 6 minutes and costs money, so do not submit it twice: `research_list` finds a lost research_id.";
+research takes 1 to 6 minutes and costs money, so do not submit it twice: `research_list` finds a lost research_id."
+);
 
 /// One connection.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::engine::EngineConfig;
-use crate::engine::answers::Question;
+use crate::answers::AnswersConfig;
+use crate::answers::Question;
 use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
 
 /// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
@@ -49,8 +49,8 @@ pub struct Config {
     pub simulate: Option<Simulate>,
     /// Where researches run.
     pub runs: Runs,
-    /// The sandbox's bounds, to be told.
-    pub sandbox: EngineConfig,
+    /// The answers component and its bounds, to be told.
+    pub answers: AnswersConfig,
     /// Whether there is a key.
     pub key: KeyCheck,
     /// What is odd or risky about the settings, to be told.

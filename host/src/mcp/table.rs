@@ -14,6 +14,8 @@ use super::args::{Absent, Args, Kind, Param, schema};
 use super::call::ToolCall;
 use super::reply::Reply;
 use super::tools::{answers, jobs, research, status};
+use crate::answers::cost::{answer_price, query_price, research_price};
+use crate::answers::question::{ITERATIONS, QUERIES, RESULTS_PER_QUERY, SECONDS, TOKENS_PER_QUERY};
 
 /// What a client may assume of a tool, as MCP's annotations.
 #[derive(Clone, Copy, Debug)]
@@ -160,14 +162,14 @@ const RESEARCH: &[Param] = &[
     LANGUAGE,
     Param {
         name: "research_maximum_number_of_iterations",
-        kind: Kind::Whole(1, 5),
-        absent: Absent::Whole(4),
+        kind: Kind::within(ITERATIONS),
+        absent: Absent::default_of(ITERATIONS),
         about: "Rounds of searching",
     },
     Param {
         name: "research_maximum_number_of_seconds",
-        kind: Kind::Whole(1, 300),
-        absent: Absent::Whole(180),
+        kind: Kind::within(SECONDS),
+        absent: Absent::default_of(SECONDS),
         about: "Soft; runs overshoot it",
     },
     Param {
@@ -178,20 +180,20 @@ const RESEARCH: &[Param] = &[
     },
     Param {
         name: "research_maximum_number_of_queries",
-        kind: Kind::Whole(1, 50),
-        absent: Absent::Whole(20),
-        about: "A ceiling; each query run costs about $0.07",
+        kind: Kind::within(QUERIES),
+        absent: Absent::default_of(QUERIES),
+        about: concat!("A ceiling; each query run costs ", query_price!()),
     },
     Param {
         name: "research_maximum_number_of_tokens_per_query",
-        kind: Kind::Whole(1024, 16384),
-        absent: Absent::Whole(8192),
+        kind: Kind::within(TOKENS_PER_QUERY),
+        absent: Absent::default_of(TOKENS_PER_QUERY),
         about: "",
     },
     Param {
         name: "research_maximum_number_of_results_per_query",
-        kind: Kind::Whole(1, 60),
-        absent: Absent::Whole(60),
+        kind: Kind::within(RESULTS_PER_QUERY),
+        absent: Absent::default_of(RESULTS_PER_QUERY),
         about: "",
     },
 ];
@@ -256,7 +258,11 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "answers",
         title: "Cited answer",
-        about: "Answers a question from the live web with [n] citations, in 10 to 30 seconds, for about $0.05. For current facts.",
+        about: concat!(
+            "Answers a question from the live web with [n] citations, in 10 to 30 seconds, for ",
+            answer_price!(),
+            ". For current facts."
+        ),
         params: ANSWERS,
         gives: OUTCOME,
         hints: ASKS_THE_WEB,
@@ -270,7 +276,11 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "research_submit",
         title: "Start deep research",
-        about: "Starts deep research (1 to 6 minutes, $0.07 to $1) in the background and returns research_id at once. Then call research_result with wait_seconds until it is done.",
+        about: concat!(
+            "Starts deep research (1 to 6 minutes, ",
+            research_price!(),
+            ") in the background and returns research_id at once. Then call research_result with wait_seconds until it is done."
+        ),
         params: RESEARCH,
         gives: JOB,
         hints: ASKS_THE_WEB,

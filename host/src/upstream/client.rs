@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use http::header::ACCEPT_ENCODING;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use url::Url;
 
+use super::body::{self, ACCEPTED, Body};
 use super::error::before_reply;
 use super::limits::{CONNECT, ERROR_BODY_BYTES};
 use super::{
     ApiKey, CallLimits, Classify, Header, KEY_HEADER, KEY_TAKEN_OUT, KeyError, Limiter, Origin,
     Phase, Reply, Request, RetryPolicy, Strip, UpstreamError,
 };
-use crate::engine::answers::FailureKind;
+use crate::answers::FailureKind;
 
 /// After a refusal for the rate, the upstream's window of one second must pass.
 const RATE_WAIT: Duration = Duration::from_secs(1);
@@ -90,7 +92,7 @@ impl Client {
             .tcp_keepalive(KEEPALIVE)
             .http2_keep_alive_interval(KEEPALIVE)
             .http2_keep_alive_timeout(KEEPALIVE_ANSWER)
-            .gzip(true);
+            .default_headers(accepting());
         if config.origin.is_loopback() {
             builder = builder.no_proxy();
         }
@@ -219,11 +221,12 @@ impl Client {
             })?;
         let strip = Strip::new(prepared.key.as_bytes(), KEY_TAKEN_OUT);
         let status = response.status().as_u16();
-        let headers = lossy(response.headers(), &strip);
+        let headers = lossy(&body::headers(&response), &strip);
+        let body = Body::new(response);
         if status == 200 {
-            return Ok(Reply::read(response, headers, *limits, strip));
+            return Ok(Reply::read(body, headers, *limits, strip));
         }
-        let body = error_body(response, limits).await;
+        let body = error_body(body, limits).await;
         let failure = classify(status, &headers, &strip.whole(&body));
         Err(UpstreamError::Refused(Box::new(failure)))
     }
@@ -255,6 +258,11 @@ pub(super) fn sooner(
     }
 }
 
+/// What every request says of the replies that it can read.
+pub(crate) fn accepting() -> HeaderMap {
+    HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED))])
+}
+
 fn lossy(headers: &HeaderMap, strip: &Strip) -> Vec<Header> {
     let text =
         |value: &HeaderValue| String::from_utf8_lossy(&strip.whole(value.as_bytes())).into_owned();
@@ -266,10 +274,10 @@ fn lossy(headers: &HeaderMap, strip: &Strip) -> Vec<Header> {
 
 /// The start of an unsuccessful reply's body; what does not come in time is left out, for the status alone
 /// says enough.
-async fn error_body(mut response: reqwest::Response, limits: &CallLimits) -> Vec<u8> {
+async fn error_body(mut reply: Body, limits: &CallLimits) -> Vec<u8> {
     let mut body = Vec::new();
     let until = limits.deadline.min(Instant::now() + limits.idle);
-    while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
+    while let Ok(Ok(Some(chunk))) = timeout_at(until, reply.chunk()).await {
         let room = ERROR_BODY_BYTES - body.len();
         body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
         if body.len() == ERROR_BODY_BYTES {

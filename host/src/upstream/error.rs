@@ -5,9 +5,10 @@ use std::io;
 use std::time::Duration;
 
 use super::KeyError;
+use super::body::BodyError;
 use super::limiter::NoSlot;
 use super::origin::Origin;
-use crate::engine::answers::{Failure, FailureKind};
+use crate::answers::{Failure, FailureKind};
 use crate::exit::Exit;
 
 /// The kind of a hyphenated name.
@@ -124,11 +125,33 @@ pub enum UpstreamError {
         /// What happened.
         reason: String,
     },
-    /// The compression is damaged.
-    #[error("the upstream's reply cannot be decompressed after {received} bytes")]
-    Damaged {
+    /// The body is not framed as HTTP says.
+    #[error(
+        "the upstream's reply is not valid HTTP after {received} bytes of its body ({reason}); what came before is kept. A proxy on the way may have damaged it"
+    )]
+    Framing {
         /// Bytes of the body that had come.
         received: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The compression is damaged.
+    #[error(
+        "the upstream's reply cannot be decompressed after {received} bytes ({reason}); what came before is kept"
+    )]
+    Damaged {
+        /// Bytes of the body that had come, decompressed.
+        received: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The body is encoded in a way that was not accepted.
+    #[error(
+        "the upstream's reply is encoded as {coding}, which was not asked for, and cannot be read. A proxy on the way may have changed it"
+    )]
+    Coding {
+        /// The value of `Content-Encoding`.
+        coding: String,
     },
     /// More than anyone can want.
     #[error("the upstream's reply is larger than {limit} bytes; the call was stopped there")]
@@ -187,7 +210,8 @@ impl UpstreamError {
             Self::Refused(failure) => failure.kind.name(),
             Self::TimeOut { .. } => "time-out",
             Self::Broken { .. } => "connection-broken",
-            Self::Damaged { .. } => "damaged-reply",
+            Self::Framing { .. } => "bad-framing",
+            Self::Damaged { .. } | Self::Coding { .. } => "damaged-reply",
             Self::TooLarge { .. } => "stream-limit",
         }
     }
@@ -214,7 +238,9 @@ impl UpstreamError {
             Self::TimeOut { phase, .. } => *phase == Phase::Connect,
             Self::Refused(_)
             | Self::Broken { .. }
+            | Self::Framing { .. }
             | Self::Damaged { .. }
+            | Self::Coding { .. }
             | Self::TooLarge { .. } => false,
         }
     }
@@ -229,9 +255,8 @@ pub fn exit_of(kind: &str) -> Exit {
     }
     match kind {
         "dns" | "unreachable" | "certificate" | "tls" | "proxy" | "time-out"
-        | "connection-broken" | "damaged-reply" | "upstream-error" | "not-a-reply" => {
-            Exit::Upstream
-        }
+        | "connection-broken" | "bad-framing" | "damaged-reply" | "upstream-error"
+        | "not-a-reply" => Exit::Upstream,
         "budget" | "max-usd" => Exit::Money,
         "cancelled" => Exit::Interrupted,
         _ => Exit::Failed,
@@ -302,24 +327,38 @@ pub(super) fn before_reply(
     }
 }
 
-/// What an error of the HTTP library means once the reply had begun.
-pub(super) fn in_reply(error: &reqwest::Error, received: u64) -> UpstreamError {
-    let damaged = causes(error).any(|cause| {
+/// What ended a body early, once the reply had begun.
+pub(super) fn in_reply(error: &BodyError, received: u64) -> UpstreamError {
+    let error = match error {
+        BodyError::Transfer(error) => error,
+        BodyError::Compression(error) => {
+            let reason = error.to_string();
+            return UpstreamError::Damaged { received, reason };
+        }
+        BodyError::Coding(coding) => {
+            let coding = coding.clone();
+            return UpstreamError::Coding { coding };
+        }
+    };
+    let reason = innermost(error);
+    if is_framing(error) {
+        UpstreamError::Framing { received, reason }
+    } else {
+        UpstreamError::Broken { received, reason }
+    }
+}
+
+/// Whether what came was no HTTP. TLS reports damage with the same kind of error, beneath HTTP.
+fn is_framing(error: &reqwest::Error) -> bool {
+    let invalid = |cause: &(dyn StdError + 'static)| {
         cause.downcast_ref::<io::Error>().is_some_and(|io| {
             matches!(
                 io.kind(),
                 io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput
             )
         })
-    });
-    if damaged {
-        UpstreamError::Damaged { received }
-    } else {
-        UpstreamError::Broken {
-            received,
-            reason: innermost(error),
-        }
-    }
+    };
+    rustls_error(error).is_none() && causes(error).any(invalid)
 }
 
 /// The error and its causes, outermost first. An I/O error that wraps another hides it from `source`.

@@ -12,6 +12,7 @@
 //! - A [`Reply`] is read by a task of its own. A consumer that falls behind never holds up the upstream;
 //!   dropping the reply closes the connection at once.
 
+mod body;
 mod client;
 mod error;
 mod key;
@@ -21,6 +22,8 @@ mod origin;
 mod reply;
 mod strip;
 
+pub(crate) use body::{Body, BodyError};
+pub(crate) use client::accepting;
 pub use client::{Client, UpstreamConfig};
 pub use error::{Phase, UpstreamError, exit_of};
 pub use key::{ApiKey, KeyError, SIMULATED_KEY};
@@ -30,7 +33,7 @@ pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
 pub use reply::Reply;
 pub use strip::Strip;
 
-use crate::engine::answers::Failure;
+use crate::answers::Failure;
 
 /// The header that carries the key.
 pub const KEY_HEADER: &str = "x-subscription-token";

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::body::Body;
 use super::client::sooner;
 use super::error::in_reply;
 use super::{CallLimits, Header, Phase, Strip, UpstreamError};
@@ -24,16 +25,10 @@ pub struct Reply {
 }
 
 impl Reply {
-    pub(super) fn read(
-        response: reqwest::Response,
-        headers: Vec<Header>,
-        limits: CallLimits,
-        strip: Strip,
-    ) -> Self {
+    pub(super) fn read(body: Body, headers: Vec<Header>, limits: CallLimits, strip: Strip) -> Self {
         // Unbounded in parts, bounded in bytes: the reader stops at `limits.max_bytes`.
         let (sender, parts) = mpsc::unbounded_channel();
-        let reader =
-            AbortOnDropHandle::new(tokio::spawn(read_all(response, limits, strip, sender)));
+        let reader = AbortOnDropHandle::new(tokio::spawn(read_all(body, limits, strip, sender)));
         Self {
             headers,
             parts,
@@ -57,7 +52,7 @@ impl Reply {
 }
 
 async fn read_all(
-    mut response: reqwest::Response,
+    mut body: Body,
     limits: CallLimits,
     mut strip: Strip,
     sender: mpsc::UnboundedSender<Part>,
@@ -65,7 +60,7 @@ async fn read_all(
     let mut received: u64 = 0;
     let end = loop {
         let (until, phase, after) = sooner(&limits, Instant::now() + limits.idle, Phase::Idle);
-        let part = match timeout_at(until, response.chunk()).await {
+        let part = match timeout_at(until, body.chunk()).await {
             Ok(Ok(Some(bytes))) => count(bytes, &mut received, limits.max_bytes),
             Ok(Ok(None)) => break None,
             Ok(Err(error)) => Err(in_reply(&error, received)),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::sandbox::Bounds;
+
 /// Linear memory, over all of its memories: a command that streams text needs a few MiB.
 pub const MEMORY_BYTES: usize = 256 << 20;
 /// Elements of all tables: a large command has some ten thousand functions.
@@ -21,18 +23,17 @@ pub const REPLY_BYTES: u64 = 64 << 20;
 pub const CONNECT: Duration = Duration::from_secs(10);
 /// Size of a component file that is worth compiling: compile time grows with it and is bounded by nothing else.
 pub const COMPONENT_BYTES: u64 = 32 << 20;
-/// How often the clock of the running guest is looked at.
-pub const TICK: Duration = Duration::from_millis(10);
+/// Core instances, memories and tables, each: a command is linked from its module and the adapters around it, and a
+/// composed one from several of these.
+pub const INSTANCES: usize = 64;
 /// Live resources of one run, such as streams and headers; more is a leak.
 pub const RESOURCES: usize = 4096;
 
 /// The bounds of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Linear memory in bytes.
-    pub memory_bytes: usize,
-    /// Time that the guest itself runs.
-    pub cpu: Duration,
+    /// What the sandbox bounds.
+    pub bounds: Bounds,
     /// From start to end.
     pub total: Duration,
     /// Requests.
@@ -42,8 +43,15 @@ pub struct RunLimits {
 impl Default for RunLimits {
     fn default() -> Self {
         Self {
-            memory_bytes: MEMORY_BYTES,
-            cpu: CPU,
+            bounds: Bounds {
+                memory_bytes: MEMORY_BYTES,
+                cpu: CPU,
+                handles: RESOURCES,
+                component_bytes: COMPONENT_BYTES,
+                table_elements: TABLE_ELEMENTS,
+                instances: INSTANCES,
+                ..Bounds::default()
+            },
             total: TOTAL,
             requests: REQUESTS,
         }

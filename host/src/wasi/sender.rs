@@ -17,7 +17,7 @@ use super::egress::{Checked, Prohibited};
 use super::gate::Gate;
 use super::key::KeyGuard;
 use super::limits::{CONNECT, REPLY_BYTES, REQUEST_BYTES};
-use crate::upstream::{Origin, Strip};
+use crate::upstream::{Body, BodyError, Origin, Strip, accepting};
 
 /// Headers of a request that belong to the host, beside those that `wasi:http` forbids.
 const HOST_HEADERS: [HeaderName; 4] = [
@@ -63,7 +63,7 @@ impl Sender {
             .referer(false)
             .connect_timeout(CONNECT)
             .dns_resolver(Arc::new(Checked { loopback }))
-            .gzip(true);
+            .default_headers(accepting());
         if loopback {
             builder = builder.no_proxy();
         }
@@ -198,7 +198,7 @@ impl Sender {
             headers.append(name.clone(), value);
         }
         let body = body(
-            reply,
+            Body::new(reply),
             idle,
             self.egress
                 .key
@@ -213,7 +213,7 @@ impl Sender {
 }
 
 /// The reply's body, bounded, with the key taken out.
-fn body(reply: reqwest::Response, idle: Option<Duration>, strip: Strip) -> WasiBody {
+fn body(reply: Body, idle: Option<Duration>, strip: Strip) -> WasiBody {
     let pieces = stream::try_unfold(
         (reply, strip, 0_u64, false),
         move |(mut reply, mut strip, read, over)| async move {
@@ -227,7 +227,7 @@ fn body(reply: reqwest::Response, idle: Option<Duration>, strip: Strip) -> WasiB
                         .map_err(|_| Error::ConnectionReadTimeout)?,
                     None => reply.chunk().await,
                 };
-                let Some(piece) = next.map_err(|_| Error::HttpResponseIncomplete)? else {
+                let Some(piece) = next.map_err(|error| broken(&error))? else {
                     return Ok(Some((strip.rest(), (reply, strip, read, true))));
                 };
                 let read = read + piece.len() as u64;
@@ -245,6 +245,14 @@ fn body(reply: reqwest::Response, idle: Option<Duration>, strip: Strip) -> WasiB
         .try_filter(|piece: &Bytes| std::future::ready(!piece.is_empty()))
         .map(|piece| piece.map(Frame::data));
     StreamBody::new(frames).boxed_unsync()
+}
+
+/// What a guest is told of a body that ended early.
+fn broken(error: &BodyError) -> Error {
+    match error {
+        BodyError::Transfer(_) => Error::HttpResponseIncomplete,
+        BodyError::Compression(_) | BodyError::Coding(_) => Error::HttpResponseContentCoding(None),
+    }
 }
 
 /// The hooks of one run.

@@ -1,19 +1,17 @@
-//! What one run holds: its WASI context, its way out, its memory bound.
+//! What one run holds: its WASI context, and its way out.
 
 use std::sync::Arc;
 
-use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use super::limits::{RESOURCES, TABLE_ELEMENTS};
 use super::sender::{Hooks, Sender};
 use super::{PLACEHOLDER, Run};
+use crate::sandbox::Held;
 
-/// The data of the store.
+/// What the imports of a command work on.
 pub(super) struct State {
-    pub(super) limiter: MemoryLimiter,
     wasi: WasiCtx,
     http: WasiHttpCtx,
     hooks: Hooks,
@@ -40,9 +38,8 @@ impl State {
                 .env("BRAVE_API_KEY", PLACEHOLDER);
         }
         let mut table = ResourceTable::new();
-        table.set_max_capacity(RESOURCES);
+        table.set_max_capacity(run.limits.bounds.handles);
         Self {
-            limiter: MemoryLimiter::new(run.limits.memory_bytes),
             wasi: wasi.build(),
             http: WasiHttpCtx::new(),
             hooks: Hooks(sender),
@@ -51,82 +48,21 @@ impl State {
     }
 }
 
-impl WasiView for State {
+impl WasiView for Held<State> {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.table,
+            ctx: &mut self.data.wasi,
+            table: &mut self.data.table,
         }
     }
 }
 
-impl WasiHttpView for State {
+impl WasiHttpView for Held<State> {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
         WasiHttpCtxView {
-            ctx: &mut self.http,
-            table: &mut self.table,
-            hooks: &mut self.hooks,
+            ctx: &mut self.data.http,
+            table: &mut self.data.table,
+            hooks: &mut self.data.hooks,
         }
     }
-}
-
-/// Bounds memory and tables, and remembers that it said no: a guest out of memory aborts, and that looks
-/// like any other trap.
-#[derive(Debug)]
-pub(super) struct MemoryLimiter {
-    bytes_left: usize,
-    elements_left: usize,
-    refused: bool,
-}
-
-impl MemoryLimiter {
-    const fn new(bytes: usize) -> Self {
-        Self {
-            bytes_left: bytes,
-            elements_left: TABLE_ELEMENTS,
-            refused: false,
-        }
-    }
-
-    /// Whether anything was refused.
-    pub(super) const fn refused(&self) -> bool {
-        self.refused
-    }
-}
-
-impl ResourceLimiter for MemoryLimiter {
-    fn memory_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        _maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
-        Ok(take(
-            &mut self.bytes_left,
-            desired.saturating_sub(current),
-            &mut self.refused,
-        ))
-    }
-
-    fn table_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        _maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
-        Ok(take(
-            &mut self.elements_left,
-            desired.saturating_sub(current),
-            &mut self.refused,
-        ))
-    }
-}
-
-fn take(left: &mut usize, wanted: usize, refused: &mut bool) -> bool {
-    if let Some(rest) = left.checked_sub(wanted) {
-        *left = rest;
-        return true;
-    }
-    *refused = true;
-    false
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Adopted, Call, DeskConfig, Submitted};
-use crate::engine::answers::Mode;
+use crate::answers::Mode;
 use crate::jobs::clock::Millis;
 use crate::jobs::error::JobsError;
 use crate::jobs::lease::Lease;
@@ -75,7 +75,7 @@ impl Inner {
             return Ok(opened.clone());
         }
         let fresh = Opened::folder(&self.config.state_dir, Arc::clone(&self.config.clock))?;
-        recovery::sweep(&fresh, &self.config.engine)?;
+        recovery::sweep(&fresh, &self.config.answers)?;
         *opened = Some(fresh.clone());
         Ok(fresh)
     }
@@ -124,7 +124,7 @@ impl Inner {
     fn checked(&self, call: &Call) -> Result<Work, JobsError> {
         let request = self
             .config
-            .engine
+            .answers
             .build(&call.question)?
             .map_err(JobsError::Invalid)?;
         if let Some(max) = call.max_usd {
@@ -162,7 +162,7 @@ impl Inner {
         // Reservations of the dead would count against the budget, and a dead job must not be taken for a
         // running one that asks the same.
         if self.config.budget.is_some() || call.mode == Mode::Research {
-            recovery::sweep(opened, &self.config.engine)?;
+            recovery::sweep(opened, &self.config.answers)?;
         }
         let id = JobId::new();
         let lease = opened.home.as_ref().map(|home| home.lock(&id));
@@ -222,7 +222,7 @@ impl Inner {
         if let Some(ended) = job.ended {
             return self.unless_expired(&opened, job, ended);
         }
-        recovery::recover(&opened, &self.config.engine, id)?;
+        recovery::recover(&opened, &self.config.answers, id)?;
         found(&opened, id)
     }
 

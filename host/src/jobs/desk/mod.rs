@@ -21,8 +21,8 @@ use super::runner::{Ended, Runner, Update};
 use super::store::{Filter, Rate, Rendered};
 use super::work::Simulate;
 use super::worker::WorkerCommand;
-use crate::engine::Engine;
-use crate::engine::answers::{Mode, Question};
+use crate::answers::Answers;
+use crate::answers::{Mode, Question};
 use crate::policy::budget::SpendReport;
 use crate::upstream::{Client, UpstreamError};
 
@@ -54,7 +54,7 @@ pub struct DeskConfig {
     /// How often requests may be sent, over all processes.
     pub rate: Rate,
     /// The sandbox.
-    pub engine: Engine,
+    pub answers: Answers,
     /// Makes the client.
     pub client: MakeClient,
     /// The time.
@@ -129,7 +129,7 @@ impl Desk {
     /// Every bad field; a budget that it could pass; a store that cannot be used, except that a single answer
     /// without a budget is taken in all the same, with a warning.
     pub async fn submit(&self, call: Call) -> Result<Submitted, JobsError> {
-        self.inner.config.engine.ready().await?;
+        self.inner.config.answers.ready().await?;
         self.blocking(move |inner| inner.submit(&call)).await
     }
 
@@ -153,7 +153,7 @@ impl Desk {
         let runner = Runner {
             id: id.clone(),
             opened: held.opened,
-            engine: self.inner.config.engine.clone(),
+            answers: self.inner.config.answers.clone(),
             rate: self.inner.config.rate,
             budgeted: self.inner.config.budget.is_some(),
             cancel,
@@ -247,7 +247,7 @@ impl Desk {
     pub async fn list(&self, filter: Filter, limit: usize) -> Result<Vec<Job>, JobsError> {
         self.blocking(move |inner| {
             let opened = inner.opened()?;
-            recovery::sweep(&opened, &inner.config.engine)?;
+            recovery::sweep(&opened, &inner.config.answers)?;
             Ok(opened.store.list(filter, limit)?)
         })
         .await
@@ -393,7 +393,7 @@ impl Desk {
     pub async fn spend(&self, days: u32) -> Result<SpendReport, JobsError> {
         self.blocking(move |inner| {
             let opened = inner.opened()?;
-            recovery::sweep(&opened, &inner.config.engine)?;
+            recovery::sweep(&opened, &inner.config.answers)?;
             let today = opened.clock.now().day();
             let since = today - i64::from(days.max(1)) + 1;
             let rows = opened.store.spend(since)?;

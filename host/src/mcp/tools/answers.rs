@@ -9,7 +9,7 @@ use super::super::args::Args;
 use super::super::call::{News, ToolCall};
 use super::super::reply::{Reply, Told};
 use super::words;
-use crate::engine::answers::{EventKind, Question};
+use crate::answers::{EventKind, Question};
 use crate::jobs::{JobsError, Phase, Update};
 
 /// The tool.
@@ -38,10 +38,8 @@ async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<Told, Jo
 }
 
 fn question(args: &Args) -> Question {
-    Question {
-        enable_citations: args.flag("enable_citations"),
-        ..super::super::call_of::question(args)
-    }
+    let citations = args.flag("enable_citations").unwrap_or(true);
+    super::super::call_of::question(args).with_citations(citations)
 }
 
 /// What the reports of a running answer are made from.

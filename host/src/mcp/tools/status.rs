@@ -28,18 +28,18 @@ async fn told(service: &Service) -> Told {
         Ok(key) => ("ready", key),
         Err(missing) => ("no-key", format!("missing: {missing}")),
     };
-    let sandbox = &config.sandbox;
+    let (component, bounds) = (&config.answers.component, &config.answers.bounds);
     let mut text = format!(
         "glovebox {version}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
-        sandbox.memory_bytes >> 20,
-        sandbox.cpu.as_millis(),
-        sandbox.output_bytes >> 20,
+        bounds.memory_bytes >> 20,
+        bounds.cpu.as_millis(),
+        bounds.output_bytes >> 20,
     );
     let sandbox = json!({
-        "memory_bytes": sandbox.memory_bytes,
-        "cpu_ms_per_call": u64::try_from(sandbox.cpu.as_millis()).unwrap_or(u64::MAX),
-        "output_bytes_per_call": sandbox.output_bytes,
-        "component": sandbox.component,
+        "memory_bytes": bounds.memory_bytes,
+        "cpu_ms_per_call": u64::try_from(bounds.cpu.as_millis()).unwrap_or(u64::MAX),
+        "output_bytes_per_call": bounds.output_bytes,
+        "component": component,
     });
     let (state, spend, running) = match stored(service, &mut text).await {
         Ok((spend, running)) => (ready, spend, running),

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::super::reply::{Told, slim};
+use crate::answers::cost;
 use crate::jobs::{Job, JobFault, Rendered, State};
-use crate::policy::estimate;
 
 /// The address of a job's resource.
 #[must_use]
@@ -31,9 +31,9 @@ pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
         return format!("{elapsed_seconds} s, no iteration finished yet");
     };
     let count = |name: &str| frame.get(name).and_then(Value::as_u64).unwrap_or_default();
-    let cost = job.cost.unwrap_or_else(|| {
-        estimate::so_far(count("queries"), count("tokens_in"), count("tokens_out"))
-    });
+    let cost = job
+        .cost
+        .unwrap_or_else(|| cost::so_far(count("queries"), count("tokens_in"), count("tokens_out")));
     let queries = match count("queries") {
         1 => "1 query".to_owned(),
         queries => format!("{queries} queries"),

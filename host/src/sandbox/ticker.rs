@@ -6,7 +6,7 @@ use std::thread::{self, Thread};
 
 use wasmtime::EngineWeak;
 
-use super::config::TICK;
+use super::bounds::TICK;
 
 /// Ticks without a call after which the thread sleeps until the next one. One second: a stream in flight
 /// pushes more often, so waking is rare, and at rest nothing burns.

@@ -1,10 +1,10 @@
-//! The calls that need no stream. Each runs in a store of its own.
+//! The calls that need no stream. Each runs in a session of its own.
 
-use super::Engine;
-use super::answers::{Failure, Format, Header, HttpRequest, InvalidField, Mode, Outcome, Question};
-use super::error::SandboxError;
+use super::Answers;
+use super::{Failure, Format, Header, HttpRequest, InvalidField, Mode, Outcome, Question};
+use crate::sandbox::SandboxError;
 
-impl Engine {
+impl Answers {
     /// Checks a question and builds its request; the inner error names every field that is wrong.
     ///
     /// # Errors

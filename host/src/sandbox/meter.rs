@@ -1,10 +1,12 @@
-//! How long the guest itself ran: the time in which it was polled, and none in which it waited.
+//! How long an asynchronous call ran: the time in which it was polled, and none in which it waited.
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts the time a guest runs.
+use super::ticker::Ticker;
+
+/// Counts the time that a call runs.
 #[derive(Debug, Default)]
 pub(super) struct Meter(Mutex<Spent>);
 
@@ -15,18 +17,20 @@ struct Spent {
 }
 
 impl Meter {
-    /// The time run so far, that of now included.
+    /// The time that the call ran so far.
     pub(super) fn spent(&self) -> Duration {
         let spent = self.lock();
         spent.before + spent.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Runs a future and counts the time in which it does.
-    pub(super) async fn count<F: Future>(&self, future: F) -> F::Output {
-        let mut future = pin!(future);
+    /// Runs a call from the start and counts the time in which it runs. The epoch moves only then.
+    pub(super) async fn count<F: Future>(&self, ticker: &Ticker, call: F) -> F::Output {
+        *self.lock() = Spent::default();
+        let mut call = pin!(call);
         std::future::poll_fn(|context| {
+            let _running = ticker.running();
             self.lock().since = Some(Instant::now());
-            let polled = future.as_mut().poll(context);
+            let polled = call.as_mut().poll(context);
             let mut spent = self.lock();
             if let Some(since) = spent.since.take() {
                 spent.before += since.elapsed();

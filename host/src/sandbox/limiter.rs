@@ -1,27 +1,30 @@
-//! Bounds what a store can grow to, and remembers that it said no.
+//! Bounds what a store can grow to, and records whether it refused.
 
 use wasmtime::ResourceLimiter;
 
-use super::config::{EngineConfig, INSTANCES, TABLE_ELEMENTS, TABLES};
+use super::Bounds;
 
-/// The data of a store: its limiter.
+/// The limiter of one session.
 #[derive(Debug)]
 pub(super) struct Limiter {
     memory_left: usize,
     elements_left: usize,
+    instances: usize,
     refused: bool,
 }
 
 impl Limiter {
-    pub(super) fn new(config: &EngineConfig) -> Self {
+    pub(super) const fn new(bounds: &Bounds) -> Self {
         Self {
-            memory_left: config.memory_bytes,
-            elements_left: TABLE_ELEMENTS,
+            memory_left: bounds.memory_bytes,
+            elements_left: bounds.table_elements,
+            instances: bounds.instances,
             refused: false,
         }
     }
 
-    /// Whether anything was refused so far.
+    /// Whether anything was refused so far. A guest that gets no memory aborts, and that looks like any other
+    /// trap.
     pub(super) const fn refused(&self) -> bool {
         self.refused
     }
@@ -63,14 +66,14 @@ impl ResourceLimiter for Limiter {
     }
 
     fn instances(&self) -> usize {
-        INSTANCES
+        self.instances
     }
 
     fn tables(&self) -> usize {
-        TABLES
+        self.instances
     }
 
     fn memories(&self) -> usize {
-        TABLES
+        self.instances
     }
 }

@@ -1,0 +1,63 @@
+//! Amounts of money.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Money in whole micro-dollars, so that sums are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Micros(pub i64);
+
+/// Micro-dollars in a dollar.
+const MICROS_A_DOLLAR: f64 = 1_000_000.0;
+
+impl Micros {
+    /// Dollars, rounded up to the next micro-dollar: money is never counted short.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn from_usd(usd: f64) -> Self {
+        // A cost such as 0.043125000000000004 carries binary noise far below a micro-dollar.
+        const NOISE: f64 = 1e-6;
+        Self((usd * MICROS_A_DOLLAR - NOISE).ceil().max(0.0) as i64)
+    }
+
+    /// As dollars.
+    #[must_use]
+    #[allow(clippy::cast_precision_loss)]
+    pub fn usd(self) -> f64 {
+        self.0 as f64 / MICROS_A_DOLLAR
+    }
+
+    /// The sum; saturates.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The difference, never below zero.
+    #[must_use]
+    pub fn less(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0).max(0))
+    }
+}
+
+impl fmt::Display for Micros {
+    /// Four decimals, as prices are of that order: `$0.0479`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${:.4}", self.usd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_exact_and_never_short() {
+        assert_eq!(Micros::from_usd(0.047_875), Micros(47_875));
+        assert_eq!(Micros::from_usd(0.043_125_000_000_000_004), Micros(43_125));
+        assert_eq!(Micros::from_usd(0.000_000_4), Micros(1));
+        assert_eq!(Micros::from_usd(-1.0), Micros(0));
+        assert_eq!(Micros(47_875).to_string(), "$0.0479");
+    }
+}

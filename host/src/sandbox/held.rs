@@ -1,0 +1,21 @@
+//! What a store holds.
+
+use super::Bounds;
+use super::limiter::Limiter;
+
+/// The data of a store: the limiter of its session, and what the world's imports work on.
+#[derive(Debug)]
+pub struct Held<T> {
+    pub(super) limiter: Limiter,
+    /// What the world's imports work on.
+    pub data: T,
+}
+
+impl<T> Held<T> {
+    pub(super) const fn new(bounds: &Bounds, data: T) -> Self {
+        Self {
+            limiter: Limiter::new(bounds),
+            data,
+        }
+    }
+}
