@@ -18,7 +18,7 @@ fn guest() -> String {
     let length = format!("\\{:02x}\\00\\00\\00", BODY.len());
     format!(
         r#"(module
-  (import "[export]{interface}/reply@0.1.0" "[resource-new]parser" (func $new (param i32) (result i32)))
+  (import "[export]{interface}/reply@0.2.0" "[resource-new]parser" (func $new (param i32) (result i32)))
   (memory (export "memory") 2)
   ;; At 1024 an ok of method, path, no headers, body.
   (data (i32.const 1024) "\00\00\00\00\00\08\00\00\04\00\00\00\00\09\00\00\18\00\00\00\00\00\00\00\00\00\00\00\00\0a\00\00{length}")
@@ -26,23 +26,23 @@ fn guest() -> String {
   (data (i32.const 2304) "/res/v1/chat/completions")
   (data (i32.const 2560) "{body}")
   (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
-  (func (export "{interface}/request@0.1.0#build") (param i32) (result i32) (i32.const 1024))
-  (func (export "{interface}/reply@0.1.0#[constructor]parser")
+  (func (export "{interface}/request@0.2.0#build") (param i32) (result i32) (i32.const 1024))
+  (func (export "{interface}/reply@0.2.0#[constructor]parser")
     (param i32 i32 i32 i32 i32 i32 i32 i32 i64) (result i32) (call $new (i32.const 1)))
-  (func (export "{interface}/reply@0.1.0#[method]parser.head") (param i32 i32 i32))
-  (func (export "{interface}/reply@0.1.0#[method]parser.push") (param i32 i32 i32) (result i32) unreachable)
-  (func (export "{interface}/reply@0.1.0#[static]parser.finish") (param i32) (result i32) unreachable)
-  (func (export "{interface}/reply@0.1.0#parse-all") (param i32 i32 i32 i32 i32) (result i32) unreachable)
-  (func (export "{interface}/reply@0.1.0#infer-mode") (param i32 i32) (result i32) unreachable)
-  (func (export "{interface}/reply@0.1.0#failure") (param i32 i32 i32 i32 i32) (result i32) unreachable)
-  (func (export "{interface}/normalize@0.1.0#render") (param i32) (result i32) unreachable)
+  (func (export "{interface}/reply@0.2.0#[method]parser.head") (param i32 i32 i32))
+  (func (export "{interface}/reply@0.2.0#[method]parser.push") (param i32 i32 i32) (result i32) unreachable)
+  (func (export "{interface}/reply@0.2.0#[static]parser.finish") (param i32) (result i32) unreachable)
+  (func (export "{interface}/reply@0.2.0#parse-all") (param i32 i32 i32 i32 i32) (result i32) unreachable)
+  (func (export "{interface}/reply@0.2.0#infer-mode") (param i32 i32) (result i32) unreachable)
+  (func (export "{interface}/reply@0.2.0#failure") (param i32 i32 i32 i32 i32) (result i32) unreachable)
+  (func (export "{interface}/normalize@0.2.0#render") (param i32) (result i32) unreachable)
 )"#
     )
 }
 
 fn component(folder: &Path) -> PathBuf {
     let mut resolve = Resolve::default();
-    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
+    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/answers");
     let (package, _) = resolve.push_path(wit).unwrap();
     let world = resolve.select_world(&[package], Some("answers")).unwrap();
     let mut module = wat::parse_str(guest()).unwrap();

@@ -32,38 +32,38 @@ fn guest_with(deed: &str, memory: &str, start: &str) -> String {
     let stub =
         |name: &str, ty: &str| format!("(func (export \"{interface}/{name}\") {ty} unreachable)\n");
     let stubs = [
-        stub("request@0.1.0#build", "(param i32) (result i32)"),
+        stub("request@0.2.0#build", "(param i32) (result i32)"),
         stub(
-            "reply@0.1.0#[static]parser.finish",
+            "reply@0.2.0#[static]parser.finish",
             "(param i32) (result i32)",
         ),
         stub(
-            "reply@0.1.0#parse-all",
+            "reply@0.2.0#parse-all",
             "(param i32 i32 i32 i32 i32) (result i32)",
         ),
-        stub("reply@0.1.0#infer-mode", "(param i32 i32) (result i32)"),
+        stub("reply@0.2.0#infer-mode", "(param i32 i32) (result i32)"),
         stub(
-            "reply@0.1.0#failure",
+            "reply@0.2.0#failure",
             "(param i32 i32 i32 i32 i32) (result i32)",
         ),
-        stub("normalize@0.1.0#render", "(param i32) (result i32)"),
+        stub("normalize@0.2.0#render", "(param i32) (result i32)"),
     ]
     .concat();
     format!(
         r#"(module
-  (import "[export]{interface}/reply@0.1.0" "[resource-new]parser" (func $new (param i32) (result i32)))
+  (import "[export]{interface}/reply@0.2.0" "[resource-new]parser" (func $new (param i32) (result i32)))
   {memory}
   ;; At 1024 a batch of one event, a text, and no error; the text is at 2048.
   (data (i32.const 1024) "\00\05\00\00\01\00\00\00\00")
   (data (i32.const 1280) "\07\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\08\00\00\02\00\00\00")
   (data (i32.const 2048) "ok")
   (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 65536))
-  (func (export "{interface}/reply@0.1.0#[constructor]parser")
+  (func (export "{interface}/reply@0.2.0#[constructor]parser")
     (param i32 i32 i32 i32 i32 i32 i32 i32 i64) (result i32)
     (call $new (i32.const 1)))
-  (func (export "{interface}/reply@0.1.0#[method]parser.head") (param i32 i32 i32))
+  (func (export "{interface}/reply@0.2.0#[method]parser.head") (param i32 i32 i32))
   (func $recurse (param i32) (result i32) (i32.add (i32.const 1) (call $recurse (local.get 0))))
-  (func (export "{interface}/reply@0.1.0#[method]parser.push")
+  (func (export "{interface}/reply@0.2.0#[method]parser.push")
     (param $this i32) (param $bytes i32) (param $length i32) (result i32) (local $at i32)
     (if (i32.eqz (local.get $length)) (then (return (i32.const 1024))))
     (if (i32.ne (i32.load8_u (local.get $bytes)) (i32.const 33)) (then (return (i32.const 1024))))
@@ -77,7 +77,7 @@ fn guest_with(deed: &str, memory: &str, start: &str) -> String {
 /// The component of this core module, in a file of its own.
 fn component(folder: &Path, module: &str) -> PathBuf {
     let mut resolve = Resolve::default();
-    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit");
+    let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/answers");
     let (package, _) = resolve.push_path(wit).unwrap();
     let world = resolve.select_world(&[package], Some("answers")).unwrap();
     let mut module = wat::parse_str(module).unwrap();

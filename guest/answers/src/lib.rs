@@ -1,22 +1,15 @@
 //! The Brave Answers API without its network: what to send, how to read the reply, how to show it.
 //!
-//! No I/O, no clock and no standard library: what the component does not carry cannot be in it. Nothing here
-//! panics on any input, and time is linear in the bytes.
-
-#![cfg_attr(not(test), no_std)]
-
-extern crate alloc;
+//! No I/O and no clock. Nothing here panics on any input, and time and memory are linear in the bytes.
 
 mod blocking;
 mod citations;
+mod cited;
 mod collect;
-#[cfg(feature = "serde")]
-mod embedded;
 mod envelope;
 mod event;
 mod failure;
 mod fence;
-mod float;
 mod json;
 mod limits;
 mod links;

@@ -3,7 +3,6 @@
 
 use crate::fence::after;
 use crate::url::{is_web, scheme_length};
-use alloc::vec::Vec;
 use memchr::memchr;
 
 /// Longest run of backticks that can open a code span; a longer one is text.

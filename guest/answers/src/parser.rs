@@ -9,12 +9,11 @@ use crate::json::text::unescape_into;
 use crate::limits::Limits;
 use crate::outcome::{Finished, Outcome};
 use crate::sse::{Framer, TooLong};
-use crate::tags::Recogniser;
+use crate::tags::{Recogniser, Tag};
 use crate::template::Template;
 use crate::usage;
 use crate::warnings as code;
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
-use core::ops::Range;
+use std::ops::Range;
 
 /// What the reply turned out to be.
 #[derive(Debug)]
@@ -63,7 +62,13 @@ impl Parser {
         Self {
             reader: Reader {
                 collector: Collector::new(mode, limits.text()),
-                tags: Recogniser::new(mode == Mode::Research, limits.tag()),
+                tags: Recogniser::new(
+                    match mode {
+                        Mode::Answer => Tag::OF_AN_ANSWER,
+                        Mode::Research => Tag::OF_RESEARCH,
+                    },
+                    limits.tag(),
+                ),
                 ending: Ending::default(),
                 headers: None,
                 completion: None,
@@ -152,7 +157,7 @@ impl Parser {
                     return;
                 };
                 self.framer.skip(found.length);
-                self.reader.collector.at = self.framer.offset();
+                self.reader.collector.begin(self.framer.offset());
                 if !self.reader.ending.done {
                     let content = event.get(found.content).unwrap_or_default();
                     self.reader.content(content, found.escaped);
@@ -164,7 +169,7 @@ impl Parser {
                 Ok((used, frame)) => {
                     chunk = chunk.get(used..).unwrap_or_default();
                     if let Some(frame) = frame {
-                        self.reader.collector.at = frame.at;
+                        self.reader.collector.begin(frame.at);
                         if let Some(envelope) = self.reader.event(frame.data) {
                             self.template.learn(frame.data, &envelope);
                         }
@@ -177,7 +182,7 @@ impl Parser {
 
     /// The end of the bytes.
     fn end(&mut self) {
-        self.reader.collector.at = self.total;
+        self.reader.collector.begin(self.total);
         if let Shape::Blocking(body) = &self.shape {
             return blocking::read(&mut self.reader, body, self.total);
         }
@@ -198,7 +203,7 @@ impl Parser {
 impl Reader {
     fn batch(&mut self) -> Batch {
         Batch {
-            events: core::mem::take(&mut self.collector.events),
+            events: self.collector.take_events(),
             error: self.collector.error.clone(),
         }
     }
@@ -241,7 +246,7 @@ impl Reader {
         };
         if let Some(error) = &envelope.error {
             let message = blocking::error_message(json(error).as_ref());
-            let at = self.collector.at;
+            let at = self.collector.at();
             return self
                 .collector
                 .fail(StreamErrorKind::UpstreamError, message, at);
@@ -264,7 +269,7 @@ impl Reader {
     /// The inside of a content string.
     fn content(&mut self, raw: &[u8], escaped: bool) {
         let lossy;
-        let raw = match core::str::from_utf8(raw) {
+        let raw = match std::str::from_utf8(raw) {
             Ok(raw) => raw,
             Err(_) => {
                 lossy = String::from_utf8_lossy(raw).into_owned();

@@ -7,7 +7,6 @@
 //! An event ends with the first byte of its blank line's end (so after the CR of a CRLF): it is
 //! delivered at once, and its offset does not depend on how the stream was cut.
 
-use alloc::vec::Vec;
 use memchr::memchr2;
 
 /// One event's data and its place.
@@ -154,7 +153,7 @@ impl Framer {
 
     /// A line that came in pieces has ended.
     fn end_line(&mut self, direct: &mut Option<&[u8]>) -> Result<(), TooLong> {
-        let line = core::mem::take(&mut self.line);
+        let line = std::mem::take(&mut self.line);
         let stripped = self.strip_bom(&line);
         if let Some(value) = self.field(stripped) {
             if let Some(data) = direct.take() {
@@ -168,7 +167,7 @@ impl Framer {
     }
 
     fn strip_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
-        let first = core::mem::take(&mut self.first_line);
+        let first = std::mem::take(&mut self.first_line);
         match line.strip_prefix(BOM) {
             Some(rest) if first => rest,
             _ => line,
