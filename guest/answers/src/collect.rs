@@ -1,15 +1,16 @@
 //! Turns text and tags into events and, in the end, the outcome.
 
-use crate::citations::Frame;
+use crate::citations::{Frame, Sources};
 use crate::cited::Cited;
 use crate::event::{
-    Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
+    Batch, Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
     Warning,
 };
+use crate::invisible;
 use crate::json::{Json, Read};
 use crate::limits::{MAX_EVENTS, MAX_WARNINGS};
 use crate::links::links;
-use crate::outcome::{Outcome, OutcomeError};
+use crate::outcome::{Finished, Outcome, OutcomeError, Source};
 use crate::research;
 use crate::seen::{ENTRY_BYTES, Seen};
 use crate::tags::{Recogniser, Sink, Tag};
@@ -302,9 +303,10 @@ impl Collector {
     }
 
     fn usage(&mut self, payload: &Json) {
-        let Some(usage) = usage::from_tag(payload) else {
+        let Some((usage, bad)) = usage::from_tag(payload) else {
             return self.warn(code::BAD_TAG, "usage");
         };
+        self.bad_costs(&bad);
         self.usage = Some(usage);
         self.usage_is_last = true;
         self.event(EventKind::Usage(usage));
@@ -445,6 +447,13 @@ impl Collector {
         }
     }
 
+    /// Warns of costs that cannot be.
+    pub(crate) fn bad_costs(&mut self, costs: &[String]) {
+        for cost in costs {
+            self.warn(code::BAD_COST, cost);
+        }
+    }
+
     /// What the headers and the completion say about usage, where no tag did.
     pub(crate) fn complete_usage(&mut self, headers: Option<Usage>, completion: Option<Usage>) {
         let completion = completion.filter(|_| self.usage.is_none());
@@ -457,47 +466,43 @@ impl Collector {
         }
     }
 
-    /// The outcome. `ended`: the stream came to its own end.
-    pub(crate) fn finish(self, ended: bool, salvaged: bool, ending: Ending) -> Outcome {
-        let mode = self.mode;
-        let answered = match mode {
+    /// The last events and the outcome. `ended`: the stream came to its own end.
+    pub(crate) fn finish(mut self, ended: bool, salvaged: bool, ending: Ending) -> Finished {
+        let answered = match self.mode {
             Mode::Answer => true,
             Mode::Research => self.has_answer() && !salvaged,
         };
-        let complete = ended && answered && self.error.is_none();
-        let (answer, text, sources, draft) = match mode {
+        let prose = std::mem::take(&mut self.prose);
+        let (answer, text, sources, draft) = match self.mode {
             Mode::Answer => {
-                let (answer, text, sources) = self.prose.finish();
+                let (answer, text, sources) = prose.finish();
                 (answer, text, sources, String::new())
             }
             Mode::Research => {
-                let (_, prose, _) = self.prose.finish();
-                let draft = self.superseded.into_draft(prose);
-                let answer = self.answer.map(|(_, answer)| answer.finish());
-                let (answer, text, mut sources) = answer.unwrap_or_default();
-                for url in links(&text) {
-                    sources.add(url, true);
-                }
-                let selected = self
-                    .thinking
-                    .iter()
-                    .flat_map(|thinking| &thinking.urls_selected);
-                for url in selected {
-                    sources.add(url, false);
-                }
+                let (_, prose, _) = prose.finish();
+                let draft = std::mem::take(&mut self.superseded).into_draft(prose);
+                let last = self.answer.take().map(|(_, answer)| answer.finish());
+                let (answer, text, mut sources) = last.unwrap_or_default();
+                self.add_sources(&text, &mut sources);
                 (answer, text, sources, draft)
             }
         };
-        Outcome {
-            mode,
-            complete,
+        let sources = sources.finish();
+        self.name_invisible(&text, &sources);
+        let last = Batch {
+            events: self.take_events(),
+            error: self.error.clone(),
+        };
+        let outcome = Outcome {
+            mode: self.mode,
+            complete: ended && answered && self.error.is_none(),
             truncated: ending.is_truncated(),
             finish_reason: ending.finish_reason,
             model: ending.model,
             answer,
             text,
             draft,
-            sources: sources.finish(),
+            sources,
             entities: self.entities,
             queries: self.queries,
             blindspots: self.blindspots,
@@ -509,6 +514,34 @@ impl Collector {
                 message: error.message,
             }),
             warnings: self.warnings,
+        };
+        Finished { last, outcome }
+    }
+
+    /// The sources of research besides its citations: the links of the answer, then what else was selected.
+    fn add_sources(&self, text: &str, sources: &mut Sources) {
+        for url in links(text) {
+            sources.add(url, true);
+        }
+        let selected = self
+            .thinking
+            .iter()
+            .flat_map(|thinking| &thinking.urls_selected);
+        for url in selected {
+            sources.add(url, false);
+        }
+    }
+
+    /// Warns of characters in the answer and in URLs that nobody sees.
+    fn name_invisible(&mut self, text: &str, sources: &[Source]) {
+        if let Some(names) = invisible::name(text) {
+            self.warn(code::INVISIBLE, &format!("{names} in the answer"));
+        }
+        for source in sources {
+            if let Some(names) = invisible::name(&source.url) {
+                let url = invisible::spelt_out(&source.url);
+                self.warn(code::INVISIBLE, &format!("{names} in the URL {url}"));
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod envelope;
 mod event;
 mod failure;
 mod fence;
+mod invisible;
 mod json;
 mod limits;
 mod links;
@@ -20,6 +21,7 @@ mod render;
 mod request;
 mod research;
 mod seen;
+mod spans;
 mod sse;
 mod tags;
 mod template;
@@ -40,4 +42,8 @@ pub use outcome::{Finished, Outcome, OutcomeError, Source};
 pub use parser::{Parser, infer_mode, parse_all};
 pub use question::{HttpRequest, InvalidField, Location, Question};
 pub use render::{Format, render};
-pub use request::build;
+pub use request::{MAX_QUERY_BYTES, build};
+pub use spans::{
+    Alignment, Block, BlockKind, Code, Heading, Item, MAX_BYTES as MAX_SPANS_BYTES, Span, Style,
+    Styled, Table, spans,
+};

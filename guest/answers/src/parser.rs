@@ -86,7 +86,9 @@ impl Parser {
 
     /// The reply's headers, before the first `push`. `X-Request-*` fill `usage` where the body has none.
     pub fn head(&mut self, headers: &[Header]) {
-        self.reader.headers = usage::from_headers(headers);
+        let (usage, bad) = usage::from_headers(headers);
+        self.reader.headers = usage;
+        self.reader.collector.bad_costs(&bad);
     }
 
     /// The next bytes. An error is part of the batch, after its events, and stays.
@@ -175,7 +177,11 @@ impl Parser {
                         }
                     }
                 }
-                Err(too_long) => self.reader.too_long(too_long),
+                Err(too_long) => {
+                    self.reader.collector.begin(too_long.0);
+                    self.reader.lines(self.framer.open_data());
+                    self.reader.too_long(too_long);
+                }
             }
         }
     }
@@ -230,13 +236,33 @@ impl Reader {
             return None;
         }
         let Some(envelope) = Envelope::read(data) else {
-            let text = String::from_utf8_lossy(data);
-            self.collector.warn(code::BAD_EVENT, &text);
+            if memchr::memchr(b'\n', data).is_none() || !self.lines(data) {
+                let text = String::from_utf8_lossy(data);
+                self.collector.warn(code::BAD_EVENT, &text);
+            }
             return None;
         };
         self.recognised = true;
         self.chunk(data, &envelope);
         Some(envelope)
+    }
+
+    /// The data of an event that is no JSON text as a whole: if its first line is one, each line is read as an event of its
+    /// own. Some proxies drop the blank lines between events, and what comes through is paid for. Returns whether it was.
+    fn lines(&mut self, data: &[u8]) -> bool {
+        let mut lines = data.split(|&byte| byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        if first.trim_ascii() != b"[DONE]" && Envelope::read(first).is_none() {
+            return false;
+        }
+        let detail = "the events have no blank line between them and were read line by line";
+        self.collector.warn(code::NO_BLANK_LINE, detail);
+        for line in data.split(|&byte| byte == b'\n') {
+            if self.collector.error.is_none() {
+                self.event(line);
+            }
+        }
+        true
     }
 
     fn chunk(&mut self, data: &[u8], envelope: &Envelope) {
@@ -314,11 +340,7 @@ impl Reader {
         }
         self.collector.error = error.or(self.collector.error);
         self.collector.complete_usage(self.headers, self.completion);
-        let last = self.batch();
-        Finished {
-            last,
-            outcome: self.collector.finish(ended, salvaged, self.ending),
-        }
+        self.collector.finish(ended, salvaged, self.ending)
     }
 }
 

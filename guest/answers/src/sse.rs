@@ -100,6 +100,7 @@ impl Framer {
             let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
             if self.line.len() + part.len() > self.limit {
                 let room = self.limit - self.line.len();
+                self.data.extend_from_slice(direct.unwrap_or_default());
                 return Err(TooLong(self.offset + room as u64));
             }
             let Some(end) = end else {
@@ -134,6 +135,11 @@ impl Framer {
             self.data.extend_from_slice(data);
         }
         Ok((used, None))
+    }
+
+    /// The data so far of the event that has not ended.
+    pub(crate) fn open_data(&self) -> &[u8] {
+        if self.has_data { &self.data } else { &[] }
     }
 
     /// The end of the stream: the line and the event that are still open.

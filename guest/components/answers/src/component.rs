@@ -66,4 +66,8 @@ impl normalize::Guest for Component {
     fn render(outcome: normalize::Outcome, format: normalize::Format) -> String {
         answers::render(&outcome.convert(), format.convert())
     }
+
+    fn spans(text: String, last: bool) -> normalize::Styled {
+        answers::spans(&text, last).convert()
+    }
 }

@@ -86,6 +86,43 @@ cases!(answers::StreamErrorKind => types::StreamErrorKind { LineLimit, TextLimit
 cases!(answers::FailureKind => types::FailureKind { NoPlan, SpendCap, NotAllowed, NotFound, BadKey, NoKey, InvalidRequest, RateLimited, Quota, ServerError, Redirect, Unexpected });
 record!(answers::Finished => reply::Finished { last, outcome });
 
+record!(answers::Span => types::Span { text, style, link });
+record!(answers::Heading => types::Heading { level, spans });
+record!(answers::Item => types::Item { number, spans });
+record!(answers::Code => types::Code { language, text });
+record!(answers::Table => types::Table { columns, rows });
+record!(answers::Block => types::Block { quote, depth, kind });
+record!(answers::Styled => types::Styled { closed, used, open });
+cases!(answers::Alignment => types::Alignment { Left, Center, Right });
+
+impl Convert<types::Style> for answers::Style {
+    fn convert(self) -> types::Style {
+        [
+            (self.strong, types::Style::STRONG),
+            (self.emphasis, types::Style::EMPHASIS),
+            (self.strikethrough, types::Style::STRIKETHROUGH),
+            (self.code, types::Style::CODE),
+        ]
+        .into_iter()
+        .filter(|&(on, _)| on)
+        .fold(types::Style::empty(), |all, (_, one)| all | one)
+    }
+}
+
+impl Convert<types::BlockKind> for answers::BlockKind {
+    fn convert(self) -> types::BlockKind {
+        use types::BlockKind as To;
+        match self {
+            Self::Paragraph(it) => To::Paragraph(it.convert()),
+            Self::Heading(it) => To::Heading(it.convert()),
+            Self::Item(it) => To::Item(it.convert()),
+            Self::Code(it) => To::Code(it.convert()),
+            Self::Table(it) => To::Table(it.convert()),
+            Self::Rule => To::Rule,
+        }
+    }
+}
+
 impl Convert<types::EventKind> for answers::EventKind {
     fn convert(self) -> types::EventKind {
         use types::EventKind as To;
