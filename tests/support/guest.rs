@@ -6,7 +6,7 @@ use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
 /// Where the WIT of the answers component is, and the version of its package.
-const ANSWERS_WIT: (&str, &str) = ("../wit", "0.1.0");
+const ANSWERS_WIT: (&str, &str) = ("../wit/answers", "0.2.0");
 
 /// Encodes a core module, in text, as a component of a world.
 pub fn encode(

@@ -6,7 +6,6 @@ use crate::parser::Reader;
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
-use alloc::{borrow::ToOwned, string::String};
 
 /// Longest message taken from the upstream, in code points.
 const MESSAGE_CHARS: usize = 500;

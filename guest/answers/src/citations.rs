@@ -3,9 +3,9 @@
 use crate::event::Citation;
 use crate::json::Json;
 use crate::outcome::Source;
-use crate::seen::{Kind, Seen};
-use crate::text::push_number;
-use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
+use crate::seen::Seen;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// A citation frame as it came; `None` where it has no URL.
 pub(crate) struct Frame<'a> {
@@ -38,38 +38,48 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// All sources of one stream.
+/// All sources of one text.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    seen: Seen,
     list: Vec<Source>,
-    /// Position and number, in order of arrival, each pair once.
+    urls: Seen,
+    snippets: Seen,
+    /// Source and upstream number.
+    numbers: BTreeSet<(u32, u32)>,
+    /// Source and position.
+    positions: BTreeSet<(u32, u32)>,
+    /// Position and source, in order of arrival, each pair once.
     markers: Vec<(u32, u32)>,
 }
 
 impl Sources {
-    /// Takes a citation that arrived after so many code points. Whether its own position could be used is
-    /// the second value.
-    pub(crate) fn cite(&mut self, frame: &Frame<'_>, arrived: u32) -> (Citation, bool) {
+    /// Takes a citation that arrived after so many code points. The second value says whether its own position could be
+    /// used, the third whether its source is new.
+    pub(crate) fn cite(&mut self, frame: &Frame<'_>, arrived: u32) -> (Citation, bool, bool) {
         let own = frame
             .end_index
             .and_then(|index| u32::try_from(index).ok())
             .filter(|&index| index <= arrived);
         let position = own.unwrap_or(arrived);
-        let number = self.add(frame.url, true);
-        let mut is_new = |kind, value: &[u8]| self.seen.is_new(kind, number, value);
+        let (number, new) = self.add(frame.url, true);
         if let Some(source) = self.list.get_mut(number as usize - 1) {
-            if let Some(snippet) = frame.snippet
-                && is_new(Kind::Snippet, snippet.as_bytes())
-            {
-                source.snippets.push(snippet.to_owned());
+            if let Some(snippet) = frame.snippet {
+                let known = &source.snippets;
+                let same = |place: usize| known.get(place).is_some_and(|known| known == snippet);
+                if self
+                    .snippets
+                    .find(&(number, snippet), known.len(), same)
+                    .is_none()
+                {
+                    source.snippets.push(snippet.to_owned());
+                }
             }
             if let Some(upstream) = frame.upstream_number
-                && is_new(Kind::UpstreamNumber, &upstream.to_le_bytes())
+                && self.numbers.insert((number, upstream))
             {
                 source.upstream_numbers.push(upstream);
             }
-            if is_new(Kind::Position, &position.to_le_bytes()) {
+            if self.positions.insert((number, position)) {
                 source.positions.push(position);
                 self.markers.push((position, number));
             }
@@ -82,41 +92,50 @@ impl Sources {
             snippet: frame.snippet.map(str::to_owned),
             favicon: frame.favicon.map(str::to_owned),
         };
-        (citation, own.is_some())
+        (citation, own.is_some(), new)
     }
 
-    /// Adds a URL, and gives its number, from 1.
-    pub(crate) fn add(&mut self, url: &str, cited: bool) -> u32 {
-        let next = self.list.len() as u32 + 1;
-        let (number, new) = self.seen.place(Kind::Url, 0, url.as_bytes(), next);
-        if new {
-            self.list.push(Source {
-                number,
-                url: url.to_owned(),
-                snippets: Vec::new(),
-                positions: Vec::new(),
-                upstream_numbers: Vec::new(),
-                cited,
-            });
+    /// Adds a URL; returns its number, from 1, and whether it is new.
+    pub(crate) fn add(&mut self, url: &str, cited: bool) -> (u32, bool) {
+        let list = &self.list;
+        let same = |place: usize| list.get(place).is_some_and(|source| source.url == url);
+        if let Some(place) = self.urls.find(&url, list.len(), same) {
+            return (place as u32 + 1, false);
         }
-        number
+        let number = self.list.len() as u32 + 1;
+        self.list.push(Source {
+            number,
+            url: url.to_owned(),
+            snippets: Vec::new(),
+            positions: Vec::new(),
+            upstream_numbers: Vec::new(),
+            cited,
+        });
+        (number, true)
     }
 
     /// `text` with its `[n]` markers.
     pub(crate) fn mark(&self, text: &str) -> String {
-        let mut marked = String::with_capacity(text.len() + 4 * self.markers.len());
+        // Exactly as much as it takes: doubling a text of some megabytes would be most of a stream's memory.
+        let lengths = self
+            .markers
+            .iter()
+            .map(|(_, number)| number.max(&1).ilog10() as usize + 3);
+        let mut marked = String::with_capacity(text.len() + lengths.sum::<usize>());
         let mut rest = text;
         let mut passed = 0;
-        for (position, number) in by_position(self.markers.clone()) {
+        let mut markers = self.markers.clone();
+        // A stable sort: ties stay in the order of arrival.
+        markers.sort_by_key(|&(position, _)| position);
+        for (position, number) in markers {
             let skip = (position - passed) as usize;
             let cut = rest.char_indices().nth(skip).map(|(index, _)| index);
             let (before, after) = cut
                 .and_then(|cut| rest.split_at_checked(cut))
                 .unwrap_or((rest, ""));
             marked.push_str(before);
-            marked.push('[');
-            push_number(number.into(), &mut marked);
-            marked.push(']');
+            // Writing to a string does not fail.
+            let _ = write!(marked, "[{number}]");
             rest = after;
             passed = position;
         }
@@ -128,40 +147,6 @@ impl Sources {
     pub(crate) fn finish(self) -> Vec<Source> {
         self.list
     }
-}
-
-/// In order of position, ties as they were: sorted by one byte of it after another, the lowest first. Linear,
-/// and a tenth of the size of a general sort.
-fn by_position(mut markers: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
-    let highest = markers.iter().fold(0, |all, &(position, _)| all | position);
-    for byte in 0..4 {
-        let digit = |position: u32| position.to_le_bytes().get(byte).copied().unwrap_or(0);
-        if digit(highest) == 0 {
-            continue;
-        }
-        let mut places = [0_usize; 257];
-        for &(position, _) in &markers {
-            if let Some(count) = places.get_mut(usize::from(digit(position)) + 1) {
-                *count += 1;
-            }
-        }
-        let mut sum = 0;
-        for place in &mut places {
-            sum += *place;
-            *place = sum;
-        }
-        let mut sorted = vec![(0, 0); markers.len()];
-        for marker in markers {
-            if let Some(place) = places.get_mut(usize::from(digit(marker.0))) {
-                if let Some(slot) = sorted.get_mut(*place) {
-                    *slot = marker;
-                }
-                *place += 1;
-            }
-        }
-        markers = sorted;
-    }
-    markers
 }
 
 #[cfg(test)]
@@ -180,7 +165,7 @@ mod tests {
             r#"{{"url":"{url}","end_index":{end},"number":{number},"snippet":"s{number}"}}"#
         );
         let payload = Json::parse(&json).unwrap();
-        let (citation, own) = sources.cite(&Frame::read(&payload).unwrap(), arrived);
+        let (citation, own, _) = sources.cite(&Frame::read(&payload).unwrap(), arrived);
         (citation.number, citation.position, own)
     }
 
@@ -198,17 +183,5 @@ mod tests {
         assert_eq!(list[0].upstream_numbers, [7, 8]);
         assert_eq!(list[0].snippets, ["s7", "s8"]);
         assert_eq!(list[1].positions, [2, 0, 3, 9]);
-    }
-
-    #[test]
-    fn sorted_by_position_with_ties_in_order() {
-        let markers: Vec<(u32, u32)> = (0..2000_u32)
-            .map(|index| (index.wrapping_mul(2_654_435_761) % 70_000 / 7 * 9, index))
-            .chain([(u32::MAX, 1), (5, 2), (5, 1)])
-            .collect();
-        let mut expected = markers.clone();
-        expected.sort_by_key(|&(position, _)| position);
-        assert_eq!(by_position(markers), expected);
-        assert_eq!(by_position(vec![]), []);
     }
 }

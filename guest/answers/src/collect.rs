@@ -1,28 +1,41 @@
 //! Turns text and tags into events and, in the end, the outcome.
 
 use crate::citations::{Frame, Sources};
+use crate::cited::Cited;
 use crate::event::{
-    Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
+    Batch, Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
     Warning,
 };
-use crate::fence::Fences;
+use crate::invisible;
 use crate::json::{Json, Read};
-use crate::limits::MAX_WARNINGS;
+use crate::limits::{MAX_EVENTS, MAX_WARNINGS};
 use crate::links::links;
-use crate::outcome::{Outcome, OutcomeError};
+use crate::outcome::{Finished, Outcome, OutcomeError, Source};
 use crate::research;
-use crate::seen::{Kind, Seen};
-use crate::tags::{Sink, Tag};
+use crate::seen::{ENTRY_BYTES, Seen};
+use crate::tags::{Recogniser, Sink, Tag};
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use memchr::memmem;
 
-/// Bytes that a kept record takes besides its text, roughly.
-const RECORD_BYTES: usize = 64;
+/// Bytes that the component's allocator adds to a piece of memory, with rounding.
+const BLOCK_BYTES: usize = 16;
 
-/// From this size on a text is given more memory at once. Answers have some 10 KB, reports 100 KB.
-const LARGE_TEXT: usize = 1 << 20;
+/// Bytes that a text in a list takes besides its own: its place in a list that has doubled just now, and its memory.
+const ITEM_BYTES: usize = 2 * 12 + BLOCK_BYTES;
+
+/// Bytes that an entity or a query's result takes besides its texts: its place in a list, five texts.
+const RECORD_BYTES: usize = 2 * 80 + 5 * BLOCK_BYTES;
+
+/// Bytes that a source takes besides its texts: its place in a list, three lists of its own, and in the index.
+const SOURCE_BYTES: usize = 2 * 56 + 4 * BLOCK_BYTES + 4 * 12 + ENTRY_BYTES;
+
+/// Bytes that a further citation of a source takes besides its snippet: a position, a marker and places in the indexes.
+const CITATION_BYTES: usize = ITEM_BYTES + 3 * ENTRY_BYTES + 2 * 12;
+
+/// Bytes that a superseded answer takes besides its text.
+const SUPERSEDED_BYTES: usize = 2 * 8;
 
 /// Longest detail of a warning, in code points: enough to find the place.
 const DETAIL_CHARS: usize = 120;
@@ -48,8 +61,12 @@ impl Ending {
 #[derive(Debug)]
 pub(crate) struct Collector {
     mode: Mode,
-    /// Offset of the event being read.
-    pub at: u64,
+    /// Offset of the server-sent event being read.
+    at: u64,
+    /// Events that it gave so far, text left out.
+    of_this: usize,
+    /// The place of the last `answer` among `events`, where it came of it.
+    last_answer: Option<usize>,
     /// Events not yet handed out.
     pub events: Vec<Event>,
     /// What ended the stream.
@@ -61,20 +78,19 @@ pub(crate) struct Collector {
     /// Bytes of text that may still be kept.
     room: usize,
     /// Text outside of tags.
-    prose: String,
-    fences: Fences,
-    points: Points,
-    sources: Sources,
+    prose: Cited,
     entities: Vec<Entity>,
-    seen: Seen,
     queries: Vec<String>,
+    seen_queries: Seen,
     blindspots: Vec<String>,
+    seen_blindspots: Seen,
     thinking: Vec<Thinking>,
     /// In order of iteration.
     progress: Vec<Progress>,
     usage: Option<Usage>,
-    /// Closed answers, and where in the prose each stood; the last is the answer.
-    answers: Vec<(usize, String)>,
+    /// The last closed answer and where in the prose it stood.
+    answer: Option<(usize, Cited)>,
+    superseded: Superseded,
     warnings: Vec<Warning>,
 }
 
@@ -87,20 +103,13 @@ pub(crate) struct Signs {
     pub research: bool,
 }
 
-/// Code points of a text that only grows, counted when somebody asks.
+/// Answers that a later one superseded.
 #[derive(Debug, Default)]
-struct Points {
-    bytes: usize,
-    points: usize,
-}
-
-impl Points {
-    fn count(&mut self, text: &str) -> u32 {
-        let new = text.get(self.bytes..).unwrap_or_default();
-        self.points += new.chars().count();
-        self.bytes = text.len();
-        u32::try_from(self.points).unwrap_or(u32::MAX)
-    }
+struct Superseded {
+    /// One after the other.
+    texts: String,
+    /// Where in the prose each stood, and where in `texts` it ends.
+    places: Vec<(u32, u32)>,
 }
 
 impl Collector {
@@ -108,25 +117,44 @@ impl Collector {
         Self {
             mode,
             at: 0,
+            of_this: 0,
+            last_answer: None,
             events: Vec::new(),
             error: None,
             usage_is_last: false,
             signs: Signs::default(),
             room: text_limit,
-            prose: String::new(),
-            fences: Fences::default(),
-            points: Points::default(),
-            sources: Sources::default(),
+            prose: Cited::default(),
             entities: Vec::new(),
-            seen: Seen::default(),
             queries: Vec::new(),
+            seen_queries: Seen::default(),
             blindspots: Vec::new(),
+            seen_blindspots: Seen::default(),
             thinking: Vec::new(),
             progress: Vec::new(),
             usage: None,
-            answers: Vec::new(),
+            answer: None,
+            superseded: Superseded::default(),
             warnings: Vec::new(),
         }
+    }
+
+    /// What follows belongs to the server-sent event that ends at this offset.
+    pub(crate) fn begin(&mut self, at: u64) {
+        self.at = at;
+        self.of_this = 0;
+        self.last_answer = None;
+    }
+
+    /// The offset of the server-sent event being read.
+    pub(crate) fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Takes out the events so far.
+    pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        self.last_answer = None;
+        std::mem::take(&mut self.events)
     }
 
     /// Ends the stream; the first error stays.
@@ -152,7 +180,13 @@ impl Collector {
     }
 
     fn event(&mut self, kind: EventKind) {
+        // Text joins what is before it in the same batch, so counting it would depend on how the stream was cut.
+        self.of_this += usize::from(!matches!(kind, EventKind::Text(_) | EventKind::Draft(_)));
         self.events.push(Event { at: self.at, kind });
+        if self.of_this > MAX_EVENTS {
+            let message = "An event of the reply holds more tags than the limit allows".to_owned();
+            self.fail(StreamErrorKind::TextLimit, message, self.at);
+        }
     }
 
     /// Takes room for something that is kept; none left ends the stream.
@@ -167,10 +201,10 @@ impl Collector {
         false
     }
 
-    fn citation(&mut self, payload: &Json) {
-        self.signs.answer = true;
-        // Research has no citations, and its sources are numbered by other rules.
-        if self.mode == Mode::Research {
+    /// Takes a citation, `within` the text of an answer or else in the prose.
+    fn citation(&mut self, payload: &Json, within: Option<&mut Cited>) {
+        // The draft of research has no citations.
+        if within.is_none() && self.mode == Mode::Research {
             return self.warn(code::BAD_TAG, "a citation in research");
         }
         let Some(frame) = Frame::read(payload) else {
@@ -179,14 +213,16 @@ impl Collector {
         if !crate::url::is_web(frame.url) {
             return self.warn(code::BAD_URL, frame.url);
         }
-        if !self.reserve(frame.size() + RECORD_BYTES) {
+        if !self.reserve(frame.size() + CITATION_BYTES) {
             return;
         }
-        let arrived = self.points.count(&self.prose);
-        let (citation, own_position) = self.sources.cite(&frame, arrived);
+        let (citation, own_position, new) = within.unwrap_or(&mut self.prose).cite(&frame);
         self.event(EventKind::Citation(citation));
         if !own_position {
             self.warn(code::BAD_POSITION, frame.url);
+        }
+        if new {
+            self.reserve(SOURCE_BYTES);
         }
     }
 
@@ -195,8 +231,13 @@ impl Collector {
         let Some((entity, left_out)) = research::entity(payload) else {
             return self.warn(code::BAD_TAG, "enum_item");
         };
-        let kept = entity.citations.len() + entity.images.iter().map(String::len).sum::<usize>();
-        if !self.reserve(kept + entity.text.len() + RECORD_BYTES) {
+        let images = entity.images.iter().map(|url| url.len() + ITEM_BYTES);
+        let texts = [&entity.name, &entity.text, &entity.citations]
+            .into_iter()
+            .chain(&entity.href)
+            .chain(&entity.instance_of);
+        let kept = images.sum::<usize>() + texts.map(String::len).sum::<usize>();
+        if !self.reserve(kept + RECORD_BYTES) {
             return;
         }
         self.text(&entity.text);
@@ -216,16 +257,14 @@ impl Collector {
             return self.warn(code::BAD_TAG, tag.name());
         };
         for item in &list {
-            if !self.reserve(item.len() + RECORD_BYTES) {
+            if !self.reserve(item.len() + ITEM_BYTES + ENTRY_BYTES) {
                 return;
             }
-            let (kind, all) = match tag {
-                Tag::Queries => (Kind::Query, &mut self.queries),
-                _ => (Kind::Blindspot, &mut self.blindspots),
+            let (seen, all) = match tag {
+                Tag::Queries => (&mut self.seen_queries, &mut self.queries),
+                _ => (&mut self.seen_blindspots, &mut self.blindspots),
             };
-            if self.seen.is_new(kind, 0, item.as_bytes()) {
-                all.push(item.clone());
-            }
+            seen.push(item, all);
         }
         self.event(match tag {
             Tag::Queries => EventKind::Queries(list),
@@ -240,7 +279,7 @@ impl Collector {
         let kept = thinking
             .urls_selected
             .iter()
-            .map(|url| url.len() + RECORD_BYTES);
+            .map(|url| url.len() + ITEM_BYTES);
         if !self.reserve(kept.sum::<usize>() + thinking.query.len() + RECORD_BYTES) {
             return;
         }
@@ -264,9 +303,10 @@ impl Collector {
     }
 
     fn usage(&mut self, payload: &Json) {
-        let Some(usage) = usage::from_tag(payload) else {
+        let Some((usage, bad)) = usage::from_tag(payload) else {
             return self.warn(code::BAD_TAG, "usage");
         };
+        self.bad_costs(&bad);
         self.usage = Some(usage);
         self.usage_is_last = true;
         self.event(EventKind::Usage(usage));
@@ -287,16 +327,103 @@ impl Collector {
             }
             _ => payload.to_owned(),
         };
-        if !self.reserve(text.len()) || text.trim_ascii().is_empty() {
+        if text.trim_ascii().is_empty() || !self.reserve(text.len()) {
             return;
         }
-        self.answers.push((self.prose.len(), text.clone()));
-        self.event(EventKind::Answer(text));
+        self.draft_last_answer();
+        let place = self.events.len();
+        self.event(EventKind::Answer(String::new()));
+        let cited = self.without_citations(text, true);
+        if let Some(event) = self.events.get_mut(place) {
+            event.kind = EventKind::Answer(cited.text().to_owned());
+        }
+        self.last_answer = Some(place);
+        self.supersede(cited);
+    }
+
+    /// The text of an answer with its citation tags taken out. At its end a possible tag is text if the answer was
+    /// `closed`, else it is dropped.
+    fn without_citations(&mut self, text: String, closed: bool) -> Cited {
+        if memmem::find(text.as_bytes(), b"<citation").is_none() {
+            return Cited::whole(text);
+        }
+        let mut recogniser = Recogniser::new(Tag::WITHIN_AN_ANSWER, text.len());
+        let mut within = Within {
+            cited: Cited::default(),
+            room: text.len(),
+            collector: self,
+        };
+        recogniser.feed(&text, &mut within);
+        while recogniser.is_holding() {
+            if closed {
+                recogniser.end_as_text(&mut within);
+            } else {
+                recogniser.take_open();
+                within
+                    .collector
+                    .warn(code::UNCLOSED_TAG, Tag::Citation.name());
+            }
+        }
+        within.cited
+    }
+
+    /// Makes this the answer. The one before it belongs to the draft.
+    fn supersede(&mut self, cited: Cited) {
+        let new = (self.prose.text().len(), cited);
+        if let Some((at, last)) = self.answer.replace(new)
+            && self.reserve(SUPERSEDED_BYTES)
+        {
+            let superseded = &mut self.superseded;
+            superseded.texts.push_str(last.text());
+            superseded
+                .places
+                .push((at as u32, superseded.texts.len() as u32));
+        }
+    }
+
+    /// One server-sent event can hold any number of answers. Of these only the last stays an `answer` among the events;
+    /// those before it become part of the draft, as they do in the outcome.
+    fn draft_last_answer(&mut self) {
+        let Some(place) = self.last_answer.take() else {
+            return;
+        };
+        let (before, rest) = self.events.split_at_mut(place);
+        let Some((event, after)) = rest.split_first_mut() else {
+            return;
+        };
+        let EventKind::Answer(answer) = &mut event.kind else {
+            return;
+        };
+        let mut answer = std::mem::take(answer);
+        let mut joined = 0;
+        if let [
+            Event {
+                kind: EventKind::Draft(next),
+                ..
+            },
+        ] = after
+        {
+            answer.push_str(next);
+            joined += 1;
+        }
+        if let Some(Event {
+            kind: EventKind::Draft(last),
+            ..
+        }) = before.last_mut()
+            && after.len() == joined
+        {
+            last.push_str(&answer);
+            joined += 1;
+        } else {
+            event.kind = EventKind::Draft(answer);
+        }
+        self.events.truncate(self.events.len() - joined);
+        self.of_this -= 1;
     }
 
     /// Whether a closed answer came.
     pub(crate) fn has_answer(&self) -> bool {
-        !self.answers.is_empty()
+        self.answer.is_some()
     }
 
     /// Takes an answer that was not closed, as far as it came.
@@ -315,7 +442,15 @@ impl Collector {
         };
         self.warn(code::UNCLOSED_ANSWER, "the answer was not closed");
         if !text.trim_ascii().is_empty() && self.reserve(text.len()) {
-            self.answers.push((self.prose.len(), text));
+            let cited = self.without_citations(text, false);
+            self.supersede(cited);
+        }
+    }
+
+    /// Warns of costs that cannot be.
+    pub(crate) fn bad_costs(&mut self, costs: &[String]) {
+        for cost in costs {
+            self.warn(code::BAD_COST, cost);
         }
     }
 
@@ -331,44 +466,43 @@ impl Collector {
         }
     }
 
-    /// The outcome. `ended`: the stream came to its own end.
-    pub(crate) fn finish(self, ended: bool, salvaged: bool, ending: Ending) -> Outcome {
-        let mode = self.mode;
-        let answered = match mode {
+    /// The last events and the outcome. `ended`: the stream came to its own end.
+    pub(crate) fn finish(mut self, ended: bool, salvaged: bool, ending: Ending) -> Finished {
+        let answered = match self.mode {
             Mode::Answer => true,
             Mode::Research => self.has_answer() && !salvaged,
         };
-        let complete = ended && answered && self.error.is_none();
-        let mut sources = self.sources;
-        let (answer, text, draft) = match mode {
-            Mode::Answer => (sources.mark(&self.prose), self.prose, String::new()),
+        let prose = std::mem::take(&mut self.prose);
+        let (answer, text, sources, draft) = match self.mode {
+            Mode::Answer => {
+                let (answer, text, sources) = prose.finish();
+                (answer, text, sources, String::new())
+            }
             Mode::Research => {
-                let (answer, draft) = assemble(&self.prose, self.answers);
-                let mut found = Sources::default();
-                for url in links(&answer) {
-                    found.add(url, true);
-                }
-                let selected = self
-                    .thinking
-                    .iter()
-                    .flat_map(|thinking| &thinking.urls_selected);
-                for url in selected {
-                    found.add(url, false);
-                }
-                sources = found;
-                (answer.clone(), answer, draft)
+                let (_, prose, _) = prose.finish();
+                let draft = std::mem::take(&mut self.superseded).into_draft(prose);
+                let last = self.answer.take().map(|(_, answer)| answer.finish());
+                let (answer, text, mut sources) = last.unwrap_or_default();
+                self.add_sources(&text, &mut sources);
+                (answer, text, sources, draft)
             }
         };
-        Outcome {
-            mode,
-            complete,
+        let sources = sources.finish();
+        self.name_invisible(&text, &sources);
+        let last = Batch {
+            events: self.take_events(),
+            error: self.error.clone(),
+        };
+        let outcome = Outcome {
+            mode: self.mode,
+            complete: ended && answered && self.error.is_none(),
             truncated: ending.is_truncated(),
             finish_reason: ending.finish_reason,
             model: ending.model,
             answer,
             text,
             draft,
-            sources: sources.finish(),
+            sources,
             entities: self.entities,
             queries: self.queries,
             blindspots: self.blindspots,
@@ -380,6 +514,34 @@ impl Collector {
                 message: error.message,
             }),
             warnings: self.warnings,
+        };
+        Finished { last, outcome }
+    }
+
+    /// The sources of research besides its citations: the links of the answer, then what else was selected.
+    fn add_sources(&self, text: &str, sources: &mut Sources) {
+        for url in links(text) {
+            sources.add(url, true);
+        }
+        let selected = self
+            .thinking
+            .iter()
+            .flat_map(|thinking| &thinking.urls_selected);
+        for url in selected {
+            sources.add(url, false);
+        }
+    }
+
+    /// Warns of characters in the answer and in URLs that nobody sees.
+    fn name_invisible(&mut self, text: &str, sources: &[Source]) {
+        if let Some(names) = invisible::name(text) {
+            self.warn(code::INVISIBLE, &format!("{names} in the answer"));
+        }
+        for source in sources {
+            if let Some(names) = invisible::name(&source.url) {
+                let url = invisible::spelt_out(&source.url);
+                self.warn(code::INVISIBLE, &format!("{names} in the URL {url}"));
+            }
         }
     }
 }
@@ -398,11 +560,11 @@ impl Sink for Collector {
         let text = text.get(..end).unwrap_or_default();
         self.usage_is_last &= text.trim_ascii().is_empty();
         self.room -= end;
-        append(&mut self.prose, text, Some(self.room));
+        self.prose.push(text, self.room);
         let mode = self.mode;
         match self.events.last_mut().map(|event| &mut event.kind) {
-            Some(EventKind::Text(last)) if mode == Mode::Answer => append(last, text, None),
-            Some(EventKind::Draft(last)) if mode == Mode::Research => append(last, text, None),
+            Some(EventKind::Text(last)) if mode == Mode::Answer => last.push_str(text),
+            Some(EventKind::Draft(last)) if mode == Mode::Research => last.push_str(text),
             _ if text.is_empty() => {}
             _ => self.event(match mode {
                 Mode::Answer => EventKind::Text(text.to_owned()),
@@ -418,7 +580,7 @@ impl Sink for Collector {
         if self.error.is_some() {
             return;
         }
-        if self.fences.is_inside(&self.prose) {
+        if self.prose.is_in_code() {
             self.warn(code::TAG_IN_CODE, tag.name());
         }
         if tag == Tag::Answer {
@@ -432,7 +594,10 @@ impl Sink for Collector {
         };
         self.signs.research |= !matches!(tag, Tag::Citation | Tag::EnumItem | Tag::Usage);
         match tag {
-            Tag::Citation => self.citation(&json),
+            Tag::Citation => {
+                self.signs.answer = true;
+                self.citation(&json, None);
+            }
             Tag::EnumItem => self.entity(&json),
             Tag::Usage => self.usage(&json),
             Tag::Queries => self.list(tag, research::queries(&json)),
@@ -454,32 +619,53 @@ impl Sink for Collector {
     }
 }
 
-/// Appends to a text that can grow by `room` after that, if that is known. It grows fourfold, and a large one
-/// eightfold up to its limit: to move it, and to touch new memory for that, is most of what reading a large
-/// stream costs, whereas memory that is not touched costs nothing.
-fn append(text: &mut String, more: &str, room: Option<usize>) {
-    if text.capacity() - text.len() < more.len() {
-        let growth = match text.len() {
-            0..LARGE_TEXT => text.len().saturating_mul(3),
-            length => room.unwrap_or(length).min(length.saturating_mul(7)),
-        };
-        text.reserve_exact(more.len().saturating_add(growth));
+impl Superseded {
+    /// The draft: the prose with the superseded answers where they stood.
+    fn into_draft(self, prose: String) -> String {
+        if self.places.is_empty() {
+            return prose;
+        }
+        let mut draft = String::with_capacity(prose.len() + self.texts.len());
+        let (mut from, mut begin) = (0, 0);
+        for (at, end) in self.places {
+            let (at, end) = (at as usize, end as usize);
+            draft.push_str(prose.get(from..at).unwrap_or_default());
+            draft.push_str(self.texts.get(begin..end).unwrap_or_default());
+            (from, begin) = (at, end);
+        }
+        draft.push_str(prose.get(from..).unwrap_or_default());
+        draft
     }
-    text.push_str(more);
 }
 
-/// The answer, and the draft: the prose with the superseded answers where they stood.
-fn assemble(prose: &str, mut answers: Vec<(usize, String)>) -> (String, String) {
-    let answer = answers.pop().map(|(_, answer)| answer).unwrap_or_default();
-    let mut draft = String::with_capacity(prose.len());
-    let mut from = 0;
-    for (at, superseded) in answers {
-        draft.push_str(prose.get(from..at).unwrap_or_default());
-        draft.push_str(&superseded);
-        from = at;
+/// Takes the citations out of an answer's text.
+struct Within<'a> {
+    cited: Cited,
+    /// Bytes that the text can have at most.
+    room: usize,
+    collector: &'a mut Collector,
+}
+
+impl Sink for Within<'_> {
+    fn text(&mut self, text: &str) {
+        self.cited.push(text, self.room - self.cited.text().len());
     }
-    draft.push_str(prose.get(from..).unwrap_or_default());
-    (answer, draft)
+
+    fn tag(&mut self, tag: Tag, payload: &str) {
+        if self.cited.is_in_code() {
+            self.collector.warn(code::TAG_IN_CODE, tag.name());
+        }
+        if self.collector.error.is_some() {
+            return;
+        }
+        match Json::parse(payload) {
+            Some(json) => self.collector.citation(&json, Some(&mut self.cited)),
+            None => self.collector.warn(code::BAD_TAG, tag.name()),
+        }
+    }
+
+    /// The limit is the text's own length.
+    fn over_limit(&mut self, _: Tag) {}
 }
 
 /// Bare text without the beginning of its closer.

@@ -5,9 +5,8 @@
 
 use crate::json::cursor::Cursor;
 use crate::json::text::unescape;
-use alloc::borrow::Cow;
-use alloc::string::String;
-use core::ops::Range;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// What a chunk holds; ranges are into its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -152,7 +151,7 @@ impl Envelope {
 
 /// A key as text: it may be escaped, though nobody does it.
 fn key_text(key: &[u8]) -> Cow<'_, str> {
-    match core::str::from_utf8(key) {
+    match std::str::from_utf8(key) {
         Ok(key) => unescape(key),
         Err(_) => Cow::Borrowed(""),
     }

@@ -1,29 +1,15 @@
 //! What happens in a stream. Positions in text are Unicode code points, offsets are bytes.
 
-use alloc::{string::String, vec::Vec};
-#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 /// What was asked for, and so how the reply is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// A single cited answer: the prose outside the tags is the answer.
     Answer,
     /// Deep research: the last closed `<answer>` is the answer, the prose outside it a draft.
     Research,
-}
-
-impl Mode {
-    /// From its number in the component's interface; generated bindings call it by this name.
-    #[doc(hidden)]
-    pub fn _lift(number: u8) -> Self {
-        match number {
-            0 => Self::Answer,
-            _ => Self::Research,
-        }
-    }
 }
 
 /// One HTTP header. Names compare without regard to case.
@@ -53,8 +39,7 @@ pub struct Citation {
 }
 
 /// A thing named in the answer. Members are JSON text where the upstream's shape varies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entity {
     /// The name.
     pub name: String,
@@ -67,7 +52,7 @@ pub struct Entity {
     /// URLs of images; http or https only.
     pub images: Vec<String>,
     /// The `citations` member as JSON text; `[]` where absent. In the outcome's JSON it is the value itself.
-    #[cfg_attr(feature = "serde", serde(with = "crate::embedded"))]
+    #[serde(with = "crate::json::raw")]
     pub citations: String,
 }
 
@@ -83,8 +68,7 @@ pub struct Analyzing {
 }
 
 /// What came of one query.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thinking {
     /// The query.
     pub query: String,
@@ -99,8 +83,7 @@ pub struct Thinking {
 }
 
 /// How far an iteration has come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Which iteration, from 1.
     pub iteration: u32,
@@ -121,8 +104,7 @@ pub struct Progress {
 }
 
 /// Money in US dollars. What was not sent is absent, never 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// For the requests.
     pub requests: Option<f64>,
@@ -137,8 +119,7 @@ pub struct Cost {
 }
 
 /// What a call used.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Requests billed.
     pub requests: Option<u64>,
@@ -155,8 +136,7 @@ pub struct Usage {
 }
 
 /// Something that was odd and did no harm.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// A stable, hyphenated code.
     pub code: String,

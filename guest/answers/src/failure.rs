@@ -2,8 +2,7 @@
 
 use crate::event::Header;
 use crate::json::Json;
-use crate::text::{concat, first_chars, push_number};
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use crate::text::first_chars;
 
 /// Why the upstream refused or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,10 +146,7 @@ fn message(kind: FailureKind, status: u16) -> String {
         }
         FailureKind::Unexpected => "The upstream answered with an unexpected status",
     };
-    let mut message = concat(&[text, " (HTTP "]);
-    push_number(status.into(), &mut message);
-    message.push_str(").");
-    message
+    format!("{text} (HTTP {status}).")
 }
 
 /// `Retry-After` in seconds; for a rate limit also the first, per-second part of `X-RateLimit-Reset`.
@@ -214,7 +210,7 @@ fn fields(error: &Json) -> Vec<String> {
 fn field(loc: &Json) -> String {
     let steps = match loc {
         Json::Array(steps) => steps,
-        other => core::slice::from_ref(other),
+        other => std::slice::from_ref(other),
     };
     let mut path = String::new();
     for step in steps {

@@ -1,22 +1,16 @@
 //! The Brave Answers API without its network: what to send, how to read the reply, how to show it.
 //!
-//! No I/O, no clock and no standard library: what the component does not carry cannot be in it. Nothing here
-//! panics on any input, and time is linear in the bytes.
-
-#![cfg_attr(not(test), no_std)]
-
-extern crate alloc;
+//! No I/O and no clock. Nothing here panics on any input, and time and memory are linear in the bytes.
 
 mod blocking;
 mod citations;
+mod cited;
 mod collect;
-#[cfg(feature = "serde")]
-mod embedded;
 mod envelope;
 mod event;
 mod failure;
 mod fence;
-mod float;
+mod invisible;
 mod json;
 mod limits;
 mod links;
@@ -27,6 +21,7 @@ mod render;
 mod request;
 mod research;
 mod seen;
+mod spans;
 mod sse;
 mod tags;
 mod template;
@@ -47,4 +42,8 @@ pub use outcome::{Finished, Outcome, OutcomeError, Source};
 pub use parser::{Parser, infer_mode, parse_all};
 pub use question::{HttpRequest, InvalidField, Location, Question};
 pub use render::{Format, render};
-pub use request::build;
+pub use request::{MAX_QUERY_BYTES, build};
+pub use spans::{
+    Alignment, Block, BlockKind, Code, Heading, Item, MAX_BYTES as MAX_SPANS_BYTES, Span, Style,
+    Styled, Table, spans,
+};

@@ -1,11 +1,13 @@
 //! The bounds of one stream, each with its reason.
 
 /// Longest line (and longest event, where its data spans lines). A research answer comes whole in one
-/// line and is well below 1 MiB; a blocking reply counts as one line too.
-pub const DEFAULT_LINE_BYTES: u32 = 8 * 1024 * 1024;
+/// line and is well below 1 MiB; a blocking reply counts as one line too. Half of the text's limit, since a line is in
+/// memory together with the text and the event that come of it.
+pub const DEFAULT_LINE_BYTES: u32 = 4 * 1024 * 1024;
 
-/// Longest payload of one tag. `thinking` with all its URLs stays below 100 KiB, a long report too.
-pub const DEFAULT_TAG_BYTES: u32 = 4 * 1024 * 1024;
+/// Longest payload of one tag. `thinking` with all its URLs stays below 100 KiB, a long report too. A quarter of the
+/// text's limit: a payload that is an answer is in memory four times until its event is handed out.
+pub const DEFAULT_TAG_BYTES: u32 = 2 * 1024 * 1024;
 
 /// Most text that is kept, in and outside of answers and in what the tags hold. The answer and its
 /// rendering are copies of it, so it decides what memory a stream can take at worst.
@@ -17,6 +19,14 @@ pub const DEFAULT_STREAM_BYTES: u64 = 256 * 1024 * 1024;
 /// Deepest nesting of JSON that is followed; what is deeper is no tag and no event. Replies nest
 /// six deep; the bound keeps the reader's recursion well inside of a sandbox's stack. A multiple of 64.
 pub const MAX_DEPTH: u32 = 512;
+
+/// Most values of one JSON text that are built. A `thinking` tag has some 70, all results of a research would have 3,000; a
+/// value takes up to 60 bytes of memory for 2 bytes of text.
+pub const MAX_VALUES: u32 = 32 * 1024;
+
+/// Most events that one server-sent event may give. Recorded ones give up to 3, a blocking reply with all its tags some
+/// hundred; in memory an event takes up to 400 bytes where its tag has 30.
+pub const MAX_EVENTS: usize = 16 * 1024;
 
 /// Most warnings that are kept of one stream, so that a hostile one cannot fill memory with them.
 pub const MAX_WARNINGS: usize = 64;

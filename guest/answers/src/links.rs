@@ -3,7 +3,6 @@
 
 use crate::fence::after;
 use crate::url::{is_web, scheme_length};
-use alloc::vec::Vec;
 use memchr::memchr;
 
 /// Longest run of backticks that can open a code span; a longer one is text.
@@ -96,34 +95,16 @@ fn close_bracket<'a>(
     let (Some(bracket), Some(b'(')) = (bracket, bytes.get(at)) else {
         return at;
     };
-    let spaces = |from: usize| {
-        let rest = bytes.get(from..).unwrap_or_default();
-        from + rest
-            .iter()
-            .take_while(|byte| byte.is_ascii_whitespace())
-            .count()
-    };
-    let start = spaces(at + 1);
-    let angle = bytes.get(start) == Some(&b'<');
-    let start = start + usize::from(angle);
+    let (start, angle) = destination_start(bytes, at);
     let rest = bytes.get(start..).unwrap_or_default();
     let web = scheme_length(rest).is_some();
     if !web && !bracket.image {
         return at + 1;
     }
-    let end = match url_end(bytes, start, false) {
-        UrlEnd::Parenthesis(end) if !angle => end,
-        UrlEnd::Other(end) if angle == (bytes.get(end) == Some(&b'>')) => {
-            let title = spaces(end + usize::from(angle));
-            match bytes.get(title) {
-                Some(b'"' | b'\'' | b'(' | b')') => end,
-                _ => return unlinked(text, start, end, web && !bracket.image, found),
-            }
-        }
-        UrlEnd::Parenthesis(end) | UrlEnd::Other(end) => {
-            return unlinked(text, start, end, web && !bracket.image, found);
-        }
-    };
+    let (end, whole) = destination_end(bytes, start, angle);
+    if !whole {
+        return unlinked(text, start, end, web && !bracket.image, found);
+    }
     // What the link's text holds is not linked by itself; an image's text is no link at all.
     found.truncate(bracket.links);
     let url = text.get(start..end).unwrap_or_default();
@@ -131,6 +112,58 @@ fn close_bracket<'a>(
         found.push(url);
     }
     end
+}
+
+/// Where the destination after the `(` at `at` begins, and whether it is between angle brackets.
+fn destination_start(bytes: &[u8], at: usize) -> (usize, bool) {
+    let start = spaces(bytes, at + 1);
+    let angle = bytes.get(start) == Some(&b'<');
+    (start + usize::from(angle), angle)
+}
+
+/// Where the destination that begins at `start` ends, and whether it is followed as one is: by its `)` or by a title.
+fn destination_end(bytes: &[u8], start: usize, angle: bool) -> (usize, bool) {
+    match url_end(bytes, start, false) {
+        UrlEnd::Parenthesis(end) => (end, !angle),
+        UrlEnd::Other(end) if angle == (bytes.get(end) == Some(&b'>')) => {
+            let title = spaces(bytes, end + usize::from(angle));
+            (
+                end,
+                matches!(bytes.get(title), Some(b'"' | b'\'' | b'(' | b')')),
+            )
+        }
+        UrlEnd::Other(end) => (end, false),
+    }
+}
+
+fn spaces(bytes: &[u8], from: usize) -> usize {
+    let rest = bytes.get(from..).unwrap_or_default();
+    from + rest
+        .iter()
+        .take_while(|byte| byte.is_ascii_whitespace())
+        .count()
+}
+
+/// Longest title of a link, in bytes.
+const MAX_TITLE: usize = 500;
+
+/// The destination of a link, if a whole one begins with the `(` at `at`, and where text goes on after its `)`.
+pub(crate) fn destination(text: &str, at: usize) -> Option<(&str, usize)> {
+    let bytes = text.as_bytes();
+    if bytes.get(at) != Some(&b'(') {
+        return None;
+    }
+    let (start, angle) = destination_start(bytes, at);
+    scheme_length(bytes.get(start..)?)?;
+    let (end, whole) = destination_end(bytes, start, angle);
+    let mut close = spaces(bytes, end + usize::from(angle));
+    if let Some(&quote @ (b'"' | b'\'' | b'(')) = bytes.get(close) {
+        let closing = if quote == b'(' { b')' } else { quote };
+        let title = bytes.get(close + 1..)?;
+        let title = title.get(..MAX_TITLE).unwrap_or(title);
+        close = spaces(bytes, close + 2 + memchr(closing, title)?);
+    }
+    (whole && bytes.get(close) == Some(&b')')).then_some((text.get(start..end)?, close + 1))
 }
 
 /// What looked like a destination and is none: a bare URL.
@@ -153,18 +186,28 @@ fn autolink<'a>(text: &'a str, at: usize, found: &mut Vec<&'a str>) -> usize {
     if scheme_length(bytes.get(start..).unwrap_or_default()).is_none() {
         return start;
     }
-    let rest = bytes.get(start..).unwrap_or_default();
-    let length = rest
-        .iter()
-        .position(|&byte| byte <= b' ' || byte == b'<' || byte == b'>')
-        .unwrap_or(rest.len());
-    let end = start + length;
+    let end = autolink_end(bytes, start);
     if bytes.get(end) == Some(&b'>') {
         found.extend(text.get(start..end).filter(|url| is_web(url)));
     } else {
         push_trimmed(text, start, end, found);
     }
     end
+}
+
+/// Where a URL ends that begins at `start` after a `<`.
+pub(crate) fn autolink_end(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    let length = rest
+        .iter()
+        .position(|&byte| byte <= b' ' || byte == b'<' || byte == b'>');
+    start + length.unwrap_or(rest.len())
+}
+
+/// Where the bare URL that begins at `at` ends, without the punctuation of the sentence.
+pub(crate) fn bare_url_end(text: &str, at: usize) -> usize {
+    let (UrlEnd::Parenthesis(end) | UrlEnd::Other(end)) = url_end(text.as_bytes(), at, true);
+    at + trimmed(text.get(at..end).unwrap_or_default()).len()
 }
 
 fn bare_url<'a>(text: &'a str, at: usize, found: &mut Vec<&'a str>) -> usize {
@@ -176,10 +219,14 @@ fn bare_url<'a>(text: &'a str, at: usize, found: &mut Vec<&'a str>) -> usize {
 /// Without the punctuation of the sentence and the emphasis around it.
 fn push_trimmed<'a>(text: &'a str, start: usize, end: usize, found: &mut Vec<&'a str>) {
     let url = text.get(start..end).unwrap_or_default();
-    let url = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '\'']);
+    let url = trimmed(url);
     if is_web(url) {
         found.push(url);
     }
+}
+
+fn trimmed(url: &str) -> &str {
+    url.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '\''])
 }
 
 /// Where the URL that begins at `at` ends. A bare one ends at what can only be Markdown around it too.
@@ -220,13 +267,13 @@ fn is_wide_space(bytes: Option<&[u8]>) -> bool {
 }
 
 /// Whether a word begins here: `xhttp://` is none.
-fn starts_word(bytes: &[u8], at: usize) -> bool {
+pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     !before.is_some_and(u8::is_ascii_alphanumeric)
 }
 
 /// Where the last run of backticks of each length begins.
-fn last_tick_runs(bytes: &[u8]) -> [usize; MAX_TICKS + 1] {
+pub(crate) fn last_tick_runs(bytes: &[u8]) -> [usize; MAX_TICKS + 1] {
     let mut last = [0; MAX_TICKS + 1];
     let mut at = 0;
     while let Some(found) = memchr(b'`', bytes.get(at..).unwrap_or_default()) {
@@ -246,7 +293,7 @@ fn ticks(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The end of the code span that begins at `at`, or of its backticks if there is none.
-fn code_span(bytes: &[u8], at: usize, last: &[usize; MAX_TICKS + 1]) -> usize {
+pub(crate) fn code_span(bytes: &[u8], at: usize, last: &[usize; MAX_TICKS + 1]) -> usize {
     let length = ticks(bytes, at);
     let start = at + length;
     if last.get(length).is_none_or(|&last| last <= at) {

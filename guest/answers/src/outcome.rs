@@ -1,13 +1,10 @@
 //! What came of a stream.
 
 use crate::event::{Batch, Entity, Mode, Progress, Thinking, Usage, Warning};
-use alloc::{string::String, vec::Vec};
-#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 /// A source and what was taken from it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// From 1, in order of first appearance.
     pub number: u32,
@@ -24,8 +21,7 @@ pub struct Source {
 }
 
 /// What ended the stream, as told to a person or a program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeError {
     /// The kind, hyphenated: the name of a [`crate::StreamErrorKind`], or what the host adds.
     pub kind: String,
@@ -34,8 +30,7 @@ pub struct OutcomeError {
 }
 
 /// What came of a stream.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How the stream was read.
     pub mode: Mode,

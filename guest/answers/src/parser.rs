@@ -9,12 +9,11 @@ use crate::json::text::unescape_into;
 use crate::limits::Limits;
 use crate::outcome::{Finished, Outcome};
 use crate::sse::{Framer, TooLong};
-use crate::tags::Recogniser;
+use crate::tags::{Recogniser, Tag};
 use crate::template::Template;
 use crate::usage;
 use crate::warnings as code;
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
-use core::ops::Range;
+use std::ops::Range;
 
 /// What the reply turned out to be.
 #[derive(Debug)]
@@ -63,7 +62,13 @@ impl Parser {
         Self {
             reader: Reader {
                 collector: Collector::new(mode, limits.text()),
-                tags: Recogniser::new(mode == Mode::Research, limits.tag()),
+                tags: Recogniser::new(
+                    match mode {
+                        Mode::Answer => Tag::OF_AN_ANSWER,
+                        Mode::Research => Tag::OF_RESEARCH,
+                    },
+                    limits.tag(),
+                ),
                 ending: Ending::default(),
                 headers: None,
                 completion: None,
@@ -81,7 +86,9 @@ impl Parser {
 
     /// The reply's headers, before the first `push`. `X-Request-*` fill `usage` where the body has none.
     pub fn head(&mut self, headers: &[Header]) {
-        self.reader.headers = usage::from_headers(headers);
+        let (usage, bad) = usage::from_headers(headers);
+        self.reader.headers = usage;
+        self.reader.collector.bad_costs(&bad);
     }
 
     /// The next bytes. An error is part of the batch, after its events, and stays.
@@ -152,7 +159,7 @@ impl Parser {
                     return;
                 };
                 self.framer.skip(found.length);
-                self.reader.collector.at = self.framer.offset();
+                self.reader.collector.begin(self.framer.offset());
                 if !self.reader.ending.done {
                     let content = event.get(found.content).unwrap_or_default();
                     self.reader.content(content, found.escaped);
@@ -164,20 +171,24 @@ impl Parser {
                 Ok((used, frame)) => {
                     chunk = chunk.get(used..).unwrap_or_default();
                     if let Some(frame) = frame {
-                        self.reader.collector.at = frame.at;
+                        self.reader.collector.begin(frame.at);
                         if let Some(envelope) = self.reader.event(frame.data) {
                             self.template.learn(frame.data, &envelope);
                         }
                     }
                 }
-                Err(too_long) => self.reader.too_long(too_long),
+                Err(too_long) => {
+                    self.reader.collector.begin(too_long.0);
+                    self.reader.lines(self.framer.open_data());
+                    self.reader.too_long(too_long);
+                }
             }
         }
     }
 
     /// The end of the bytes.
     fn end(&mut self) {
-        self.reader.collector.at = self.total;
+        self.reader.collector.begin(self.total);
         if let Shape::Blocking(body) = &self.shape {
             return blocking::read(&mut self.reader, body, self.total);
         }
@@ -198,7 +209,7 @@ impl Parser {
 impl Reader {
     fn batch(&mut self) -> Batch {
         Batch {
-            events: core::mem::take(&mut self.collector.events),
+            events: self.collector.take_events(),
             error: self.collector.error.clone(),
         }
     }
@@ -225,13 +236,33 @@ impl Reader {
             return None;
         }
         let Some(envelope) = Envelope::read(data) else {
-            let text = String::from_utf8_lossy(data);
-            self.collector.warn(code::BAD_EVENT, &text);
+            if memchr::memchr(b'\n', data).is_none() || !self.lines(data) {
+                let text = String::from_utf8_lossy(data);
+                self.collector.warn(code::BAD_EVENT, &text);
+            }
             return None;
         };
         self.recognised = true;
         self.chunk(data, &envelope);
         Some(envelope)
+    }
+
+    /// The data of an event that is no JSON text as a whole: if its first line is one, each line is read as an event of its
+    /// own. Some proxies drop the blank lines between events, and what comes through is paid for. Returns whether it was.
+    fn lines(&mut self, data: &[u8]) -> bool {
+        let mut lines = data.split(|&byte| byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        if first.trim_ascii() != b"[DONE]" && Envelope::read(first).is_none() {
+            return false;
+        }
+        let detail = "the events have no blank line between them and were read line by line";
+        self.collector.warn(code::NO_BLANK_LINE, detail);
+        for line in data.split(|&byte| byte == b'\n') {
+            if self.collector.error.is_none() {
+                self.event(line);
+            }
+        }
+        true
     }
 
     fn chunk(&mut self, data: &[u8], envelope: &Envelope) {
@@ -241,7 +272,7 @@ impl Reader {
         };
         if let Some(error) = &envelope.error {
             let message = blocking::error_message(json(error).as_ref());
-            let at = self.collector.at;
+            let at = self.collector.at();
             return self
                 .collector
                 .fail(StreamErrorKind::UpstreamError, message, at);
@@ -264,7 +295,7 @@ impl Reader {
     /// The inside of a content string.
     fn content(&mut self, raw: &[u8], escaped: bool) {
         let lossy;
-        let raw = match core::str::from_utf8(raw) {
+        let raw = match std::str::from_utf8(raw) {
             Ok(raw) => raw,
             Err(_) => {
                 lossy = String::from_utf8_lossy(raw).into_owned();
@@ -309,11 +340,7 @@ impl Reader {
         }
         self.collector.error = error.or(self.collector.error);
         self.collector.complete_usage(self.headers, self.completion);
-        let last = self.batch();
-        Finished {
-            last,
-            outcome: self.collector.finish(ended, salvaged, self.ending),
-        }
+        self.collector.finish(ended, salvaged, self.ending)
     }
 }
 

@@ -1,18 +1,22 @@
 //! What can be asked, and the request that comes of it.
 
 use crate::event::Header;
-use alloc::{string::String, vec::Vec};
+use serde::Serialize;
 
 /// Where the asker is, roughly. Sent as `web_search_options.user_location.approximate`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Location {
     /// City name, free text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub city: Option<String>,
     /// Two-letter country code.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
     /// Region or state, free text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// IANA time zone name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
 }
 

@@ -2,16 +2,14 @@
 
 use crate::event::Header;
 use crate::json::Json;
-use crate::json::writer::Writer;
 use crate::question::{HttpRequest, InvalidField, Location, Question};
-use crate::text::{concat, push_number};
-use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
+use serde::Serialize;
 
 const PATH: &str = "/res/v1/chat/completions";
 
-/// Longest query in bytes. The upstream documents no bound; 32 KiB are some 8,000 tokens, as much as it
-/// reads by itself for a whole answer, so a longer one is a mistake that would be billed.
-pub const MAX_QUERY_BYTES: usize = 32 * 1024;
+/// Longest query in bytes. The upstream documents no bound. 400 KiB are some 100,000 tokens, which would be billed with
+/// half a dollar; what is longer is a mistake.
+pub const MAX_QUERY_BYTES: usize = 400 * 1024;
 
 /// Longest metadata in bytes: it is accepted and ignored, so more is a mistake.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
@@ -54,7 +52,7 @@ pub fn build(question: &Question) -> Result<HttpRequest, Vec<InvalidField>> {
             header("accept", accept),
             header("content-type", "application/json"),
         ],
-        body: body(question, metadata.as_ref()).into_bytes(),
+        body: body(question, metadata.as_ref()),
     })
 }
 
@@ -72,7 +70,7 @@ impl Problems {
 
     fn one_of(&mut self, field: &str, value: Option<&String>, allowed: &[&str]) {
         if value.is_some_and(|value| !allowed.contains(&value.as_str())) {
-            self.add(field, &listed("must be one of ", allowed));
+            self.add(field, &format!("must be one of {}", allowed.join(", ")));
         }
     }
 }
@@ -131,7 +129,8 @@ fn check_query(query: &str, problems: &mut Problems) {
     if query.trim_ascii().is_empty() {
         problems.add("query", "must not be blank");
     } else if query.len() > MAX_QUERY_BYTES {
-        problems.add("query", "must not be longer than 32768 bytes");
+        let problem = format!("must not be longer than {MAX_QUERY_BYTES} bytes");
+        problems.add("query", &problem);
     }
 }
 
@@ -150,14 +149,16 @@ fn check_stream(question: &Question, problems: &mut Problems) {
         }
     }
     if !needs.is_empty() {
-        problems.add("stream", &listed("must not be false with ", &needs));
+        let problem = format!("must not be false with {}", needs.join(", "));
+        problems.add("stream", &problem);
     }
 }
 
 fn check_metadata(text: Option<&str>, metadata: Option<&Json>, problems: &mut Problems) {
     let Some(text) = text else { return };
     if text.len() > MAX_METADATA_BYTES {
-        problems.add("metadata", "must not be longer than 16384 bytes");
+        let problem = format!("must not be longer than {MAX_METADATA_BYTES} bytes");
+        problems.add("metadata", &problem);
     } else if !matches!(metadata, Some(Json::Object(_))) {
         problems.add("metadata", "must be the text of a JSON object");
     }
@@ -171,16 +172,12 @@ fn check_research(question: &Question, research: bool, problems: &mut Problems) 
     for (&(field, least, most), value) in RESEARCH_RANGES.iter().zip(&research_values(question)) {
         let Some(value) = *value else { continue };
         if value < least || value > most {
-            let mut problem = "must be from ".to_owned();
-            push_number(least.unsigned_abs(), &mut problem);
-            problem.push_str(" to ");
-            push_number(most.unsigned_abs(), &mut problem);
-            problem.push_str(if research {
+            let also = if research {
                 ""
             } else {
                 ", and needs enable_research"
-            });
-            problems.add(field, &problem);
+            };
+            problems.add(field, &format!("must be from {least} to {most}{also}"));
         } else if !research {
             problems.add(field, ALONE);
         }
@@ -216,7 +213,7 @@ fn check_location(location: &Location, problems: &mut Problems) {
         } else {
             continue;
         };
-        problems.add(&concat(&["user_location.", name]), problem);
+        problems.add(&format!("user_location.{name}"), problem);
     }
 }
 
@@ -227,16 +224,6 @@ fn location_fields(location: &Location) -> [(&'static str, Option<&str>); 4] {
         ("region", location.region.as_deref()),
         ("timezone", location.timezone.as_deref()),
     ]
-}
-
-/// The names after the lead, with commas between.
-fn listed(lead: &str, names: &[&str]) -> String {
-    let mut text = lead.to_owned();
-    for (index, name) in names.iter().enumerate() {
-        text.push_str(if index > 0 { ", " } else { "" });
-        text.push_str(name);
-    }
-    text
 }
 
 fn is_country(text: &str) -> bool {
@@ -258,92 +245,109 @@ fn is_time_zone(text: &str) -> bool {
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-' | b'+'))
 }
 
-fn body(question: &Question, metadata: Option<&Json>) -> String {
-    let mut json = Writer::default();
-    json.open('{');
-    json.key("messages");
-    json.open('[');
-    json.open('{');
-    json.key("role");
-    json.text("user");
-    json.key("content");
-    json.text(&question.query);
-    json.close('}');
-    json.close(']');
-    text(&mut json, "model", question.model.as_deref());
-    truth(&mut json, "stream", question.stream);
-    text(&mut json, "country", question.country.as_deref());
-    text(&mut json, "language", question.language.as_deref());
-    text(&mut json, "safesearch", question.safesearch.as_deref());
-    integer(
-        &mut json,
-        "max_completion_tokens",
-        question.max_completion_tokens,
-    );
-    if let Some(metadata) = metadata {
-        json.key("metadata");
-        json.json(metadata);
-    }
-    integer(&mut json, "seed", question.seed);
-    truth(&mut json, "enable_citations", question.enable_citations);
-    truth(&mut json, "enable_entities", question.enable_entities);
-    truth(&mut json, "enable_research", question.enable_research);
-    truth(
-        &mut json,
-        "research_allow_thinking",
-        question.research_allow_thinking,
-    );
-    for (range, value) in RESEARCH_RANGES.iter().zip(&research_values(question)) {
-        integer(&mut json, range.0, *value);
-    }
-    web_search_options(&mut json, question);
-    json.close('}');
-    json.finish()
+/// The body of the request; its members are written in this order.
+#[derive(Serialize)]
+struct Body<'a> {
+    messages: [Message<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    country: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    safesearch: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Json>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_citations: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_entities: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enable_research: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    research_allow_thinking: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    research_maximum_number_of_tokens_per_query: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    research_maximum_number_of_queries: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    research_maximum_number_of_iterations: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    research_maximum_number_of_seconds: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    research_maximum_number_of_results_per_query: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    web_search_options: Option<WebSearchOptions<'a>>,
 }
 
-fn web_search_options(json: &mut Writer, question: &Question) {
-    if question.search_context_size.is_none() && question.user_location.is_none() {
-        return;
-    }
-    json.key("web_search_options");
-    json.open('{');
-    text(
-        json,
-        "search_context_size",
-        question.search_context_size.as_deref(),
-    );
-    if let Some(location) = &question.user_location {
-        json.key("user_location");
-        json.open('{');
-        text(json, "type", Some("approximate"));
-        json.key("approximate");
-        json.open('{');
-        for &(name, value) in &location_fields(location) {
-            text(json, name, value);
-        }
-        json.close('}');
-        json.close('}');
-    }
-    json.close('}');
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
 }
 
-fn text(json: &mut Writer, name: &str, value: Option<&str>) {
-    if let Some(value) = value {
-        json.key(name);
-        json.text(value);
-    }
+#[derive(Serialize)]
+struct WebSearchOptions<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search_context_size: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_location: Option<UserLocation<'a>>,
 }
 
-fn truth(json: &mut Writer, name: &str, value: Option<bool>) {
-    if let Some(value) = value {
-        json.key(name);
-        json.bool(value);
-    }
+#[derive(Serialize)]
+struct UserLocation<'a> {
+    r#type: &'static str,
+    approximate: &'a Location,
 }
 
-fn integer(json: &mut Writer, name: &str, value: Option<i64>) {
-    if let Some(value) = value {
-        json.key(name);
-        json.integer(value);
-    }
+fn body(question: &Question, metadata: Option<&Json>) -> Vec<u8> {
+    let body = Body {
+        messages: [Message {
+            role: "user",
+            content: &question.query,
+        }],
+        model: question.model.as_deref(),
+        stream: question.stream,
+        country: question.country.as_deref(),
+        language: question.language.as_deref(),
+        safesearch: question.safesearch.as_deref(),
+        max_completion_tokens: question.max_completion_tokens,
+        metadata,
+        seed: question.seed,
+        enable_citations: question.enable_citations,
+        enable_entities: question.enable_entities,
+        enable_research: question.enable_research,
+        research_allow_thinking: question.research_allow_thinking,
+        research_maximum_number_of_tokens_per_query: question
+            .research_maximum_number_of_tokens_per_query,
+        research_maximum_number_of_queries: question.research_maximum_number_of_queries,
+        research_maximum_number_of_iterations: question.research_maximum_number_of_iterations,
+        research_maximum_number_of_seconds: question.research_maximum_number_of_seconds,
+        research_maximum_number_of_results_per_query: question
+            .research_maximum_number_of_results_per_query,
+        web_search_options: web_search_options(question),
+    };
+    // Writing to memory fails for maps whose keys are no strings alone, and the body has none.
+    serde_json::to_vec(&body).unwrap_or_default()
+}
+
+fn web_search_options(question: &Question) -> Option<WebSearchOptions<'_>> {
+    let options = WebSearchOptions {
+        search_context_size: question.search_context_size.as_deref(),
+        user_location: question
+            .user_location
+            .as_ref()
+            .map(|approximate| UserLocation {
+                r#type: "approximate",
+                approximate,
+            }),
+    };
+    (options.search_context_size.is_some() || options.user_location.is_some()).then_some(options)
 }

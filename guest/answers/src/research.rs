@@ -2,9 +2,7 @@
 
 use crate::event::{Analyzing, Entity, Progress, Thinking};
 use crate::json::Json;
-use crate::json::writer::Writer;
 use crate::url::is_web;
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
 
 /// The highest number of an iteration that is believed. The API allows 5; the bound keeps the list short.
 const MAX_ITERATION: u32 = 1000;
@@ -77,12 +75,8 @@ pub(crate) fn entity(payload: &Json) -> Option<(Entity, Vec<String>)> {
         });
     let left_out = no_href.into_iter().chain(no_images).collect();
     let citations = match payload.get("citations") {
-        Some(value @ (Json::Array(_) | Json::Object(_))) => {
-            let mut writer = Writer::default();
-            writer.json(value);
-            writer.finish()
-        }
-        _ => "[]".to_owned(),
+        Some(value @ (Json::Array(_) | Json::Object(_))) => serde_json::to_string(value).ok(),
+        _ => None,
     };
     let entity = Entity {
         name: text("name").unwrap_or(shown).to_owned(),
@@ -90,7 +84,7 @@ pub(crate) fn entity(payload: &Json) -> Option<(Entity, Vec<String>)> {
         text: shown.to_owned(),
         instance_of: text("instance_of").map(str::to_owned),
         images,
-        citations,
+        citations: citations.unwrap_or_else(|| "[]".to_owned()),
     };
     Some((entity, left_out))
 }

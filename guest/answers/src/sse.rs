@@ -7,7 +7,6 @@
 //! An event ends with the first byte of its blank line's end (so after the CR of a CRLF): it is
 //! delivered at once, and its offset does not depend on how the stream was cut.
 
-use alloc::vec::Vec;
 use memchr::memchr2;
 
 /// One event's data and its place.
@@ -101,6 +100,7 @@ impl Framer {
             let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
             if self.line.len() + part.len() > self.limit {
                 let room = self.limit - self.line.len();
+                self.data.extend_from_slice(direct.unwrap_or_default());
                 return Err(TooLong(self.offset + room as u64));
             }
             let Some(end) = end else {
@@ -137,6 +137,11 @@ impl Framer {
         Ok((used, None))
     }
 
+    /// The data so far of the event that has not ended.
+    pub(crate) fn open_data(&self) -> &[u8] {
+        if self.has_data { &self.data } else { &[] }
+    }
+
     /// The end of the stream: the line and the event that are still open.
     pub(crate) fn finish(&mut self) -> Result<Option<Frame<'_>>, TooLong> {
         if !self.has_data {
@@ -154,7 +159,7 @@ impl Framer {
 
     /// A line that came in pieces has ended.
     fn end_line(&mut self, direct: &mut Option<&[u8]>) -> Result<(), TooLong> {
-        let line = core::mem::take(&mut self.line);
+        let line = std::mem::take(&mut self.line);
         let stripped = self.strip_bom(&line);
         if let Some(value) = self.field(stripped) {
             if let Some(data) = direct.take() {
@@ -168,7 +173,7 @@ impl Framer {
     }
 
     fn strip_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {
-        let first = core::mem::take(&mut self.first_line);
+        let first = std::mem::take(&mut self.first_line);
         match line.strip_prefix(BOM) {
             Some(rest) if first => rest,
             _ => line,

@@ -13,7 +13,6 @@
 
 mod tag;
 use crate::json::scanner::{Scan, Scanner, is_space};
-use alloc::{borrow::ToOwned, string::String};
 use memchr::memchr;
 
 pub(crate) use tag::Tag;
@@ -67,8 +66,8 @@ enum Verdict {
 /// Cuts content into text and tags.
 #[derive(Debug)]
 pub(crate) struct Recogniser {
-    /// Whether `<answer>` is a tag.
-    answers: bool,
+    /// What is a tag; anything else is text.
+    tags: &'static [Tag],
     /// Longest payload.
     limit: usize,
     /// Held-back content from `start` on: it begins with the `<` of a possible tag.
@@ -82,9 +81,9 @@ pub(crate) struct Recogniser {
 }
 
 impl Recogniser {
-    pub(crate) fn new(answers: bool, limit: usize) -> Self {
+    pub(crate) fn new(tags: &'static [Tag], limit: usize) -> Self {
         Self {
-            answers,
+            tags,
             limit,
             held: String::new(),
             start: 0,
@@ -115,7 +114,7 @@ impl Recogniser {
 
     /// Reads on in what is held.
     pub(crate) fn scan_held(&mut self, sink: &mut impl Sink) {
-        let held = core::mem::take(&mut self.held);
+        let held = std::mem::take(&mut self.held);
         let done = self.scan(held.get(self.start..).unwrap_or_default(), sink);
         self.held = held;
         self.start += done;
@@ -149,7 +148,9 @@ impl Recogniser {
         let opener = match self.candidate.take() {
             Some(candidate) => {
                 // A bare answer that is open at the end has no closer after it, and so no other has one.
-                self.answers &= !matches!(candidate.phase, Phase::Bare);
+                if matches!(candidate.phase, Phase::Bare) {
+                    self.tags = Tag::OF_AN_ANSWER;
+                }
                 candidate.tag.opener_len()
             }
             // An opener that was not decided: none of its bytes but the first is a `<`.
@@ -177,7 +178,7 @@ impl Recogniser {
     /// The end of the content: takes out what is held, of an answer as much as is its own. Gives the
     /// possible tag, if its opener was whole, and its payload so far.
     pub(crate) fn take_open(&mut self) -> (Option<Tag>, String) {
-        let held = core::mem::take(&mut self.held);
+        let held = std::mem::take(&mut self.held);
         let tag = self.candidate.take().map(|candidate| candidate.tag);
         let from = self.start + tag.map_or(0, Tag::opener_len);
         let payload = held.get(from..).unwrap_or_default();
@@ -201,7 +202,7 @@ impl Recogniser {
             Scan::Done(end) | Scan::Bad(end) => end,
             Scan::More => return bytes.len(),
         };
-        let answers = core::mem::take(&mut self.answers);
+        let tags = std::mem::replace(&mut self.tags, Tag::OF_AN_ANSWER);
         // Tags that follow one another begin at `run`; the last of them ends at `last`.
         let (mut run, mut last, mut at) = (0, 0, 0);
         let length = loop {
@@ -226,7 +227,7 @@ impl Recogniser {
                 at += 1;
             }
         };
-        self.answers = answers;
+        self.tags = tags;
         length
     }
 
@@ -291,10 +292,7 @@ impl Recogniser {
             return Opener::No;
         }
         let mut undecided = false;
-        for tag in Tag::ALL {
-            if tag == Tag::Answer && !self.answers {
-                continue;
-            }
+        for &tag in self.tags {
             let opener = tag.opener_rest().as_bytes();
             if rest.starts_with(opener) {
                 return Opener::Known(tag);

@@ -7,9 +7,8 @@
 //! full and becomes the next template.
 
 use crate::envelope::Envelope;
-use alloc::{vec, vec::Vec};
-use core::ops::Range;
 use memchr::{memchr2, memchr3};
+use std::ops::Range;
 
 /// Longest envelope that is remembered, content aside; the recorded ones have some 200 bytes.
 const MAX_ENVELOPE: usize = 1024;

@@ -4,7 +4,9 @@
 //! headers, the completion's `usage` object (tokens alone, and only where there was no tag).
 
 use crate::event::{Header, Usage};
+use crate::invisible;
 use crate::json::Json;
+use crate::text::first_chars;
 
 /// Micro-dollars of a query, by the published price of $4 a thousand.
 const QUERY_MICROS: u64 = 4000;
@@ -12,26 +14,38 @@ const QUERY_MICROS: u64 = 4000;
 /// Micro-dollars of a token read or written, by the published price of $5 a million.
 const TOKEN_MICROS: u64 = 5;
 
-/// The payload of a usage tag; `None` where it has no member that is known.
-pub(crate) fn from_tag(payload: &Json) -> Option<Usage> {
+/// The highest amount in US dollars that a call is believed to cost. The dearest research costs some 3.
+const MAX_COST_USD: f64 = 1000.0;
+
+/// The payload of a usage tag, and the costs that cannot be; `None` where it has no member that is known.
+pub(crate) fn from_tag(payload: &Json) -> Option<(Usage, Vec<String>)> {
     let Json::Object(members) = payload else {
         return None;
     };
-    let mut usage = Usage::default();
-    let mut known = false;
-    for (name, value) in members {
-        known |= set(&mut usage, name, value);
+    let (mut usage, mut bad) = (Usage::default(), Vec::new());
+    let mut known = [false; NAMES.len()];
+    // Of members of one name the last counts.
+    for (name, value) in members.iter().rev() {
+        if let Some(place) = place(name)
+            && let Some(known) = known.get_mut(place)
+            && !std::mem::replace(known, true)
+        {
+            bad.extend(set(&mut usage, place, value));
+        }
     }
-    known.then(|| with_estimate(usage))
+    known.contains(&true).then(|| (with_estimate(usage), bad))
 }
 
-/// The headers of a reply; `None` where they say nothing about it.
-pub(crate) fn from_headers(headers: &[Header]) -> Option<Usage> {
-    let mut usage = Usage::default();
+/// The headers of a reply, and the costs that cannot be; `None` where they say nothing about it.
+pub(crate) fn from_headers(headers: &[Header]) -> (Option<Usage>, Vec<String>) {
+    let (mut usage, mut bad) = (Usage::default(), Vec::new());
     for header in headers {
-        set(&mut usage, &header.name, &Json::Text(header.value.clone()));
+        if let Some(place) = place(&header.name) {
+            bad.extend(set(&mut usage, place, &Json::Text(header.value.clone())));
+        }
     }
-    (usage != Usage::default()).then(|| with_estimate(usage))
+    let usage = (usage != Usage::default()).then(|| with_estimate(usage));
+    (usage, bad)
 }
 
 /// The `usage` object of a completion: token counts.
@@ -94,25 +108,41 @@ fn costs(usage: &mut Usage) -> [&mut Option<f64>; 5] {
     ]
 }
 
-/// Sets the member of that name; whether there is one.
-fn set(usage: &mut Usage, name: &str, value: &Json) -> bool {
+/// The place of a name among [`NAMES`].
+fn place(name: &str) -> Option<usize> {
     const PREFIX: &str = "X-Request-";
-    let Some((prefix, name)) = name.split_at_checked(PREFIX.len()) else {
-        return false;
-    };
+    let (prefix, name) = name.split_at_checked(PREFIX.len())?;
     if !prefix.eq_ignore_ascii_case(PREFIX) {
-        return false;
+        return None;
     }
-    let known = |known: &&str| name.eq_ignore_ascii_case(known);
-    let Some(place) = NAMES.iter().position(known) else {
-        return false;
-    };
+    NAMES
+        .iter()
+        .position(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Sets the member at a place; returns a cost that cannot be, with its name.
+fn set(usage: &mut Usage, place: usize, value: &Json) -> Option<String> {
     if let Some(slot) = counts(usage).get_mut(place) {
         **slot = value.count();
-    } else if let Some(slot) = costs(usage).get_mut(place - 4) {
-        **slot = value.float();
+        return None;
     }
-    true
+    let cost = value
+        .float()
+        .filter(|cost| (0.0..=MAX_COST_USD).contains(cost));
+    if let Some(slot) = costs(usage).get_mut(place - 4) {
+        **slot = cost;
+    }
+    let (Json::Text(sent) | Json::Number(sent)) = value else {
+        return None;
+    };
+    if cost.is_some() || sent.trim_ascii().is_empty() {
+        return None;
+    }
+    let name = NAMES.get(place).copied().unwrap_or_default();
+    Some(format!(
+        "X-Request-{name}: {}",
+        invisible::spelt_out(first_chars(sent, 40))
+    ))
 }
 
 /// The estimate, where the total is absent and the figures suffice. Reckoned in whole micro-dollars, so
@@ -125,7 +155,9 @@ fn with_estimate(mut usage: Usage) -> Usage {
     };
     usage.cost_usd_estimate = match usage.cost_usd.total {
         Some(_) => None,
-        None => micros().map(|micros| micros as f64 / 1e6),
+        None => micros()
+            .map(|micros| micros as f64 / 1e6)
+            .filter(|&estimate| estimate <= MAX_COST_USD),
     };
     usage
 }
@@ -136,7 +168,7 @@ mod tests {
     use super::*;
 
     fn tag(json: &str) -> Option<Usage> {
-        from_tag(&Json::parse(json).unwrap())
+        from_tag(&Json::parse(json).unwrap()).map(|(usage, _)| usage)
     }
 
     #[test]
@@ -165,7 +197,7 @@ mod tests {
             name: name.into(),
             value: value.into(),
         };
-        let headers = from_headers(&[
+        let (headers, _) = from_headers(&[
             header("x-request-queries", "3"),
             header("X-Request-Total-Cost", "0.5"),
             header("content-type", "text/plain"),
@@ -176,6 +208,35 @@ mod tests {
         let merged = usage.unwrap();
         assert_eq!(merged.queries, Some(1));
         assert_eq!(merged.cost_usd.total, Some(0.5));
-        assert_eq!(from_headers(&[header("date", "today")]), None);
+        assert_eq!(from_headers(&[header("date", "today")]), (None, vec![]));
+    }
+
+    #[test]
+    fn a_cost_that_cannot_be_is_unknown_and_named() {
+        for cost in ["1000", "0", "1e-1150", "\"0.5\"", "-0.0"] {
+            let json = format!(r#"{{"X-Request-Total-Cost":{cost}}}"#);
+            let (usage, bad) = from_tag(&Json::parse(&json).unwrap()).unwrap();
+            assert!(usage.cost_usd.total.is_some() && bad.is_empty(), "{cost}");
+        }
+        for cost in [
+            "1000.01",
+            "-1",
+            "1e300",
+            "1e400",
+            "\"1e300\"",
+            "\"inf\"",
+            "\"NaN\"",
+            "\"\"",
+        ] {
+            let json = format!(r#"{{"X-Request-Total-Cost":{cost}}}"#);
+            let (usage, bad) = from_tag(&Json::parse(&json).unwrap()).unwrap();
+            assert_eq!(usage.cost_usd.total, None, "{cost}");
+            let sent = cost.trim_matches('"');
+            assert_eq!(bad, [format!("X-Request-Total-Cost: {sent}")]);
+        }
+        let usage = tag(
+            r#"{"X-Request-Queries":9000000,"X-Request-Tokens-In":1,"X-Request-Tokens-Out":1}"#,
+        );
+        assert_eq!(usage.unwrap().cost_usd_estimate, None);
     }
 }

@@ -6,6 +6,12 @@ pub(crate) const BAD_EVENT: &str = "bad-event";
 pub(crate) const BAD_TAG: &str = "bad-tag";
 /// A citation without a URL.
 pub(crate) const BAD_CITATION: &str = "bad-citation";
+/// A cost that is negative, above 1,000 US dollars or no number; it counts as not sent.
+pub(crate) const BAD_COST: &str = "bad-cost";
+/// Events without a blank line between them, which were read line by line.
+pub(crate) const NO_BLANK_LINE: &str = "no-blank-line";
+/// Characters in the answer or in a URL that are not seen or that change the direction of text.
+pub(crate) const INVISIBLE: &str = "invisible-characters";
 /// A URL that is not http or https.
 pub(crate) const BAD_URL: &str = "bad-url";
 /// A citation without a usable `end_index`: its marker stands where it arrived.

@@ -17,16 +17,16 @@ pub(crate) fn component(
 ) -> anyhow::Result<Vec<u8>> {
     let built = cargo(component, root, &target_folder(root).join(folder))?;
     let bytes = std::fs::read(&built).with_context(|| built.display().to_string())?;
-    let wasm = match component.target {
-        "wasm32-unknown-unknown" => encode(bytes, &root.join("wit"))?,
-        _ => bytes,
+    let wasm = match component.wit {
+        Some(wit) => encode(bytes, &root.join(wit))?,
+        None => bytes,
     };
     let wasm = without_caches(wasm)?;
     check(component, &wasm)?;
     Ok(wasm)
 }
 
-/// Makes a core module the component of the one world that `wit` has. A module that does not fit it is refused.
+/// Encodes a core module as a component of the one world of the package in `wit`; fails where the module does not fit it.
 fn encode(mut module: Vec<u8>, wit: &Path) -> anyhow::Result<Vec<u8>> {
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_dir(wit)?;

@@ -13,7 +13,7 @@
 )]
 
 wasmtime::component::bindgen!({
-    path: "../wit",
+    path: "../wit/answers",
     world: "answers",
     additional_derives: [Clone, PartialEq],
 });

@@ -39,8 +39,8 @@ pub const COMPONENT_RECORD: &str = include_str!("../../../guest/dist/answers.jso
 
 /// The contract that the component implements, as WIT: the types, then the world.
 pub const WIT: [&str; 2] = [
-    include_str!("../../../wit/types.wit"),
-    include_str!("../../../wit/world.wit"),
+    include_str!("../../../wit/answers/types.wit"),
+    include_str!("../../../wit/answers/world.wit"),
 ];
 
 /// The world `answers`.

@@ -52,7 +52,7 @@ impl Component {
         } else {
             let bytes = COMPONENT.len();
             output::line(&format!(
-                "glovebox:answers/answers@0.1.0, {bytes} bytes, no imports, SHA-256 {hash}"
+                "glovebox:answers/answers@0.2.0, {bytes} bytes, no imports, SHA-256 {hash}"
             ))?;
         }
         Ok(Exit::Done)
@@ -67,4 +67,4 @@ fn wit() -> String {
 }
 
 /// The line that both files have and one file must have once.
-const PACKAGE: &str = "package glovebox:answers@0.1.0;\n";
+const PACKAGE: &str = "package glovebox:answers@0.2.0;\n";

@@ -2,7 +2,7 @@
 
 use super::scanner::{Scan, Scanner, is_space};
 use super::text::string_end;
-use core::ops::Range;
+use std::ops::Range;
 
 /// A place in JSON text. Every method gives `None` where the text is not JSON.
 pub(crate) struct Cursor<'a> {

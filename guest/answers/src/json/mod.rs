@@ -5,9 +5,9 @@
 //! over a value without building it, [`value`] builds it. All accept the same language.
 
 pub(crate) mod cursor;
+pub(crate) mod raw;
 pub(crate) mod scanner;
 pub(crate) mod text;
 pub(crate) mod value;
-pub(crate) mod writer;
 
 pub(crate) use value::{Json, Read};

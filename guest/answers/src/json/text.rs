@@ -1,8 +1,7 @@
 //! The inside of JSON strings: where they end and what they say.
 
-use alloc::borrow::Cow;
-use alloc::string::String;
 use memchr::{memchr, memchr2};
+use std::borrow::Cow;
 
 /// Index of the quote that ends the string whose inside starts at `start`; `None` where it has no end
 /// or holds an escape that JSON does not have.

@@ -2,9 +2,10 @@
 
 use super::scanner::is_space;
 use super::text::{escape_end, unescape};
-use crate::limits::MAX_DEPTH;
-use alloc::{borrow::ToOwned, string::String, vec::Vec};
+use crate::limits::{MAX_DEPTH, MAX_VALUES};
 use memchr::memchr2;
+use serde::ser::{Error as _, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// A JSON value. Numbers keep their text, so no digit is lost before somebody asks for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,11 +46,7 @@ impl Json {
 
     /// As much of a value as there is.
     pub(crate) fn read(text: &str) -> Read {
-        let mut reader = Reader {
-            text,
-            at: 0,
-            cut: false,
-        };
+        let mut reader = Reader::new(text);
         reader.space();
         let Some(value) = reader.value(0) else {
             return Read::Bad;
@@ -105,7 +102,8 @@ impl Json {
 
     /// A finite number, also where it is written as a string.
     pub(crate) fn float(&self) -> Option<f64> {
-        crate::float::read(self.digits()?)
+        let float: f64 = self.digits()?.parse().ok()?;
+        float.is_finite().then_some(float)
     }
 
     /// A whole number from 0, also where it is written as a string or as `4.0`.
@@ -142,13 +140,27 @@ impl Json {
     }
 }
 
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            // As it was written: a float in between could change its digits.
+            Self::Number(digits) => serde_json::from_str::<&RawValue>(digits)
+                .map_err(S::Error::custom)?
+                .serialize(serializer),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Array(items) => serializer.collect_seq(items),
+            Self::Object(members) => {
+                serializer.collect_map(members.iter().map(|(name, value)| (name, value)))
+            }
+        }
+    }
+}
+
 /// A string that is a JSON number; Rust alone would also take `inf` and `+1`.
 fn number_text(text: &str) -> Option<&str> {
-    let mut reader = Reader {
-        text,
-        at: 0,
-        cut: false,
-    };
+    let mut reader = Reader::new(text);
     matches!(reader.number()?, Json::Number(_) if reader.at == text.len()).then_some(text)
 }
 
@@ -157,9 +169,20 @@ struct Reader<'a> {
     at: usize,
     /// The text ended inside the value.
     cut: bool,
+    /// Values that may still be built.
+    left: u32,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            cut: false,
+            left: MAX_VALUES,
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -185,6 +208,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, depth: u32) -> Option<Json> {
+        self.left = self.left.checked_sub(1)?;
         self.space();
         match self.peek() {
             None => {

@@ -2,8 +2,6 @@
 
 use crate::event::Usage;
 use crate::outcome::Outcome;
-use crate::text::{concat, push_number};
-use alloc::{borrow::ToOwned, string::String};
 
 /// How the parts of a page are marked.
 pub(super) struct Style {
@@ -88,7 +86,7 @@ impl Page<'_> {
     fn remarks(&mut self, outcome: &Outcome) {
         if let Some(error) = &outcome.error {
             let message = one_line(&error.message);
-            self.remark(&concat(&["The reply ended with an error: ", &message]));
+            self.remark(&format!("The reply ended with an error: {message}"));
         } else if !outcome.complete {
             self.remark("Incomplete: the reply ended before its end.");
         }
@@ -110,13 +108,12 @@ impl Page<'_> {
             self.heading(title);
             let mut first = true;
             for source in sources {
-                if !core::mem::take(&mut first) {
+                if !std::mem::take(&mut first) {
                     self.out.push('\n');
                 }
                 let (before, after) = self.style.number;
                 let (open, close) = self.style.url;
-                let mut number = String::new();
-                push_number(source.number.into(), &mut number);
+                let number = source.number.to_string();
                 let url = one_line(&source.url);
                 let url = if open.is_empty() {
                     url
@@ -143,25 +140,18 @@ impl Page<'_> {
     }
 
     fn cost(&mut self, usage: &Usage) {
-        let mut line = "Cost: ".to_owned();
-        match (usage.cost_usd.total, usage.cost_usd_estimate) {
-            (Some(total), _) => push_dollars(total, &mut line),
-            (None, Some(estimate)) => {
-                line.push_str("about ");
-                push_dollars(estimate, &mut line);
-                line.push_str(" (estimated)");
-            }
-            (None, None) => line.push_str("unknown"),
-        }
+        let mut line = match (usage.cost_usd.total, usage.cost_usd_estimate) {
+            (Some(total), _) => format!("Cost: {}", dollars(total)),
+            (None, Some(estimate)) => format!("Cost: about {} (estimated)", dollars(estimate)),
+            (None, None) => "Cost: unknown".to_owned(),
+        };
         for (count, one, many) in [
-            (usage.queries, " query", " queries"),
-            (usage.tokens_in, " token in", " tokens in"),
-            (usage.tokens_out, " token out", " tokens out"),
+            (usage.queries, "query", "queries"),
+            (usage.tokens_in, "token in", "tokens in"),
+            (usage.tokens_out, "token out", "tokens out"),
         ] {
             if let Some(count) = count {
-                line.push_str(", ");
-                push_number(count, &mut line);
-                line.push_str(if count == 1 { one } else { many });
+                line += &format!(", {count} {}", if count == 1 { one } else { many });
             }
         }
         self.remark(&line);
@@ -169,19 +159,11 @@ impl Page<'_> {
 }
 
 /// To the whole micro-dollar: sums of floats carry noise that says nothing to a person.
-fn push_dollars(amount: f64, line: &mut String) {
+fn dollars(amount: f64) -> String {
     const MICROS: u64 = 1_000_000;
     let micros = (amount * MICROS as f64 + 0.5) as u64;
-    line.push('$');
-    push_number(micros / MICROS, line);
-    let mut fraction = String::new();
-    // The leading 1 keeps the zeros behind the point.
-    push_number(micros % MICROS + MICROS, &mut fraction);
-    let fraction = fraction.get(1..).unwrap_or_default();
-    let fraction = fraction.trim_end_matches('0');
-    if !fraction.is_empty() {
-        line.extend([".", fraction]);
-    }
+    let text = format!("${}.{:06}", micros / MICROS, micros % MICROS);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Control characters from the upstream would reach a terminal; those of a text stay.

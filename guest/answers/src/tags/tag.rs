@@ -35,8 +35,8 @@ pub(super) enum Kind {
 pub(super) const MAX_WORD: usize = 16;
 
 impl Tag {
-    /// All of them.
-    pub(super) const ALL: [Tag; 11] = [
+    /// The tags of a reply in research: all of them.
+    pub(crate) const OF_RESEARCH: &[Tag] = &[
         Tag::Citation,
         Tag::EnumStart,
         Tag::EnumItem,
@@ -49,6 +49,12 @@ impl Tag {
         Tag::Blindspots,
         Tag::Answer,
     ];
+
+    /// The tags of a reply that is a single answer: all but `<answer>`, which is text there.
+    pub(crate) const OF_AN_ANSWER: &[Tag] = Self::OF_RESEARCH.split_at(10).0;
+
+    /// The tags within the text of an `<answer>`.
+    pub(crate) const WITHIN_AN_ANSWER: &[Tag] = &[Tag::Citation];
 
     /// The closer; without its slash it is the opener.
     pub(super) fn closer(self) -> &'static str {

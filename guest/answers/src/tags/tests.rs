@@ -25,10 +25,18 @@ impl Sink for Log {
     }
 }
 
+fn tags(answers: bool) -> &'static [Tag] {
+    if answers {
+        Tag::OF_RESEARCH
+    } else {
+        Tag::OF_AN_ANSWER
+    }
+}
+
 /// Reads content cut into pieces; unclosed at the end is text.
 fn log<'a>(answers: bool, limit: usize, pieces: impl IntoIterator<Item = &'a str>) -> Log {
     let mut log = Log::default();
-    let mut recogniser = Recogniser::new(answers, limit);
+    let mut recogniser = Recogniser::new(tags(answers), limit);
     for piece in pieces {
         recogniser.feed(piece, &mut log);
     }
@@ -46,7 +54,7 @@ fn slowly(answers: bool, content: &str) -> Log {
     let mut at = 0;
     'next: while at < content.len() {
         let rest = &content[at..];
-        for tag in Tag::ALL {
+        for &tag in Tag::OF_RESEARCH {
             let opener = tag.closer().replacen("</", "<", 1);
             if (tag == Tag::Answer && !answers) || !rest.starts_with(&opener) {
                 continue;
@@ -166,7 +174,7 @@ proptest! {
 #[test]
 fn text_is_passed_on_at_once() {
     let mut log = Log::default();
-    let mut recogniser = Recogniser::new(true, 100);
+    let mut recogniser = Recogniser::new(tags(true), 100);
     recogniser.feed("a < b <cita", &mut log);
     assert_eq!(log.0, [(None, "a < b ".to_owned())]);
     recogniser.feed("x", &mut log);
