@@ -201,6 +201,38 @@ fn an_endless_loop_is_stopped() {
     );
 }
 
+/// The total time is heard while the guest runs, too.
+#[test]
+fn an_endless_loop_ends_with_the_total_time() {
+    let world = World::new();
+    let bad = component(
+        &world,
+        r#"(func (export "run") (result i32) (loop $l (br $l)) (i32.const 0))"#,
+    );
+    let ran = world.run(&["run", "--max-seconds", "1", &bad]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err.contains("within 1 s; --max-seconds allows more"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_giant_table_is_refused_by_name() {
+    let world = World::new();
+    let bad = component(
+        &world,
+        r#"(table 1000001 funcref) (func (export "run") (result i32) (i32.const 0))"#,
+    );
+    let ran = world.run(&["run", &bad]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.err
+            .contains("asked for more than 1000000 table elements"),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn waiting_is_not_running() {
     let world = World::new();

@@ -163,6 +163,7 @@ for_each_world! {
     an_endless_loop_is_stopped
     a_loop_is_stopped_after_a_long_rest_too
     a_memory_hog_is_stopped
+    a_table_hog_is_stopped
     traps_are_told_apart
     a_giant_list_is_refused
     leaked_handles_are_counted
@@ -249,6 +250,21 @@ fn a_memory_hog_is_stopped<S: Subject>() {
     let limit = MEMORY;
     assert_eq!(error, SandboxError::Memory { world, limit });
     assert_eq!(error.kind(), "sandbox-memory");
+}
+
+fn a_table_hog_is_stopped<S: Subject>() {
+    let subject: S = compiled(Module {
+        start: "(table 0 funcref)",
+        ..Module::doing(
+            "(loop $more (br_if $more (i32.ne (table.grow (ref.null func) (i32.const 999)) (i32.const -1)))) unreachable",
+        )
+    });
+    let mut open = subject.open().unwrap();
+    works::<S>(&mut open);
+    let error = S::call(&mut open, b"!").unwrap_err();
+    let (world, limit) = (S::WORLD, Bounds::default().table_elements);
+    assert_eq!(error, SandboxError::Table { world, limit });
+    works::<S>(&mut subject.open().unwrap());
 }
 
 fn traps_are_told_apart<S: Subject>() {

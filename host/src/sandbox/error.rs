@@ -6,6 +6,7 @@ use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
 
 use super::Bounds;
+use super::limiter::Refused;
 
 /// Why a session was ended, or why there is no component to run. Other sessions are not affected.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
@@ -32,6 +33,17 @@ pub enum SandboxError {
         /// The component's world.
         world: &'static str,
         /// The bound in bytes.
+        limit: usize,
+    },
+    /// The component asked for larger tables than its bound.
+    #[error(
+        "the component {world} asked for more than {limit} table elements and was stopped; \
+         what it returned before is kept. Use another component"
+    )]
+    Table {
+        /// The component's world.
+        world: &'static str,
+        /// The bound in elements.
         limit: usize,
     },
     /// The component trapped.
@@ -87,6 +99,7 @@ impl SandboxError {
         match self {
             Self::Cpu { .. } => "sandbox-cpu",
             Self::Memory { .. } => "sandbox-memory",
+            Self::Table { .. } => "sandbox-table",
             Self::Trap { .. } => "sandbox-trap",
             Self::Output { .. } => "sandbox-output",
             Self::Handles { .. } => "sandbox-handles",
@@ -94,13 +107,13 @@ impl SandboxError {
         }
     }
 
-    /// Classifies what ended a call. `refused` says whether the limiter refused memory before: a guest out of
-    /// memory aborts, which looks like any other `unreachable`.
+    /// Classifies what ended a call. `refused` is what the limiter refused before: a guest out of memory aborts,
+    /// which looks like any other `unreachable`.
     pub(super) fn of_call(
         world: &'static str,
         bounds: &Bounds,
         error: &wasmtime::Error,
-        refused: bool,
+        refused: Option<Refused>,
     ) -> Self {
         tracing::debug!(world, error = one_line(error), "a session was ended");
         let trap = error.downcast_ref::<Trap>();
@@ -119,13 +132,19 @@ impl SandboxError {
             let limit = bounds.handles;
             return Self::Handles { world, limit };
         }
-        if refused {
-            let limit = bounds.memory_bytes;
-            return Self::Memory { world, limit };
-        }
-        Self::Trap {
-            world,
-            class: trap.map_or("bad-value", class_of),
+        match refused {
+            Some(Refused::Memory) => {
+                let limit = bounds.memory_bytes;
+                Self::Memory { world, limit }
+            }
+            Some(Refused::Table) => {
+                let limit = bounds.table_elements;
+                Self::Table { world, limit }
+            }
+            None => {
+                let class = trap.map_or("bad-value", class_of);
+                Self::Trap { world, class }
+            }
         }
     }
 }

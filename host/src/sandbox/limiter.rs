@@ -10,7 +10,16 @@ pub(super) struct Limiter {
     memory_left: usize,
     elements_left: usize,
     instances: usize,
-    refused: bool,
+    refused: Option<Refused>,
+}
+
+/// What a guest did not get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Linear memory.
+    Memory,
+    /// Elements of a table.
+    Table,
 }
 
 impl Limiter {
@@ -19,28 +28,27 @@ impl Limiter {
             memory_left: bounds.memory_bytes,
             elements_left: bounds.table_elements,
             instances: bounds.instances,
-            refused: false,
+            refused: None,
         }
     }
 
-    /// Whether anything was refused so far. A guest that gets no memory aborts, and that looks like any other
-    /// trap.
-    pub(super) const fn refused(&self) -> bool {
+    /// Returns what was refused last. A guest that gets no memory aborts, and that looks like any other trap.
+    pub(super) const fn refused(&self) -> Option<Refused> {
         self.refused
     }
 
     /// Takes what is asked for out of what is left, over all memories (or tables) of the store.
-    fn take(left: &mut usize, current: usize, desired: usize, refused: &mut bool) -> bool {
-        match left.checked_sub(desired.saturating_sub(current)) {
-            Some(rest) => {
-                *left = rest;
-                true
-            }
-            None => {
-                *refused = true;
-                false
-            }
+    fn take(left: &mut usize, current: usize, desired: usize) -> bool {
+        let rest = left.checked_sub(desired.saturating_sub(current));
+        *left = rest.unwrap_or(*left);
+        rest.is_some()
+    }
+
+    fn granted(&mut self, granted: bool, what: Refused) -> bool {
+        if !granted {
+            self.refused = Some(what);
         }
+        granted
     }
 }
 
@@ -51,8 +59,8 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let granted = Self::take(&mut self.memory_left, current, desired, &mut self.refused);
-        Ok(granted)
+        let granted = Self::take(&mut self.memory_left, current, desired);
+        Ok(self.granted(granted, Refused::Memory))
     }
 
     fn table_growing(
@@ -61,8 +69,8 @@ impl ResourceLimiter for Limiter {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        let granted = Self::take(&mut self.elements_left, current, desired, &mut self.refused);
-        Ok(granted)
+        let granted = Self::take(&mut self.elements_left, current, desired);
+        Ok(self.granted(granted, Refused::Table))
     }
 
     fn instances(&self) -> usize {
