@@ -53,7 +53,7 @@ pub(crate) fn read(reader: &mut Reader, body: &[u8], at: u64) {
 }
 
 /// The part of an object that reports an error.
-fn error_of(value: &Json) -> Option<&Json> {
+fn error_of<'a>(value: &'a Json<'a>) -> Option<&'a Json<'a>> {
     let present = |name| value.get(name).filter(|&error| *error != Json::Null);
     let error = present("error").or_else(|| present("errors"));
     error.or_else(|| match value.get("choices") {
@@ -63,7 +63,7 @@ fn error_of(value: &Json) -> Option<&Json> {
 }
 
 /// What an error object says, in one line.
-pub(crate) fn error_message(error: Option<&Json>) -> String {
+pub(crate) fn error_message(error: Option<&Json<'_>>) -> String {
     let first = error.map(|error| error.items().first().unwrap_or(error));
     let said = first.and_then(|error| {
         let members = ["message", "detail", "code", "type"];

@@ -28,7 +28,7 @@ impl<'a> Frame<'a> {
             snippet: payload.text_of("snippet"),
             favicon: payload
                 .text_of("favicon")
-                .filter(|url| crate::url::is_web(url)),
+                .filter(|url| markdown::url::is_web(url)),
         })
     }
 

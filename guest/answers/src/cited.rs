@@ -2,7 +2,7 @@
 
 use crate::citations::{Frame, Sources};
 use crate::event::Citation;
-use crate::fence::Fences;
+use markdown::fence::Fences;
 
 /// From this size on a text is given memory for all that its limit leaves. Answers have some 10 KB, reports 100 KB.
 const LARGE_TEXT: usize = 256 << 10;

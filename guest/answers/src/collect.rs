@@ -6,10 +6,8 @@ use crate::event::{
     Batch, Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
     Warning,
 };
-use crate::invisible;
 use crate::json::{Json, Read};
 use crate::limits::{MAX_EVENTS, MAX_WARNINGS};
-use crate::links::links;
 use crate::outcome::{Finished, Outcome, OutcomeError, Source};
 use crate::research;
 use crate::seen::{ENTRY_BYTES, Seen};
@@ -17,6 +15,8 @@ use crate::tags::{Recogniser, Sink, Tag};
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
+use markdown::invisible;
+use markdown::links;
 use memchr::memmem;
 
 /// Bytes that the component's allocator adds to a piece of memory, with rounding.
@@ -202,7 +202,7 @@ impl Collector {
     }
 
     /// Takes a citation, `within` the text of an answer or else in the prose.
-    fn citation(&mut self, payload: &Json, within: Option<&mut Cited>) {
+    fn citation(&mut self, payload: &Json<'_>, within: Option<&mut Cited>) {
         // The draft of research has no citations.
         if within.is_none() && self.mode == Mode::Research {
             return self.warn(code::BAD_TAG, "a citation in research");
@@ -210,7 +210,7 @@ impl Collector {
         let Some(frame) = Frame::read(payload) else {
             return self.warn(code::BAD_CITATION, "a citation without a URL");
         };
-        if !crate::url::is_web(frame.url) {
+        if !markdown::url::is_web(frame.url) {
             return self.warn(code::BAD_URL, frame.url);
         }
         if !self.reserve(frame.size() + CITATION_BYTES) {
@@ -226,7 +226,7 @@ impl Collector {
         }
     }
 
-    fn entity(&mut self, payload: &Json) {
+    fn entity(&mut self, payload: &Json<'_>) {
         self.signs.answer = true;
         let Some((entity, left_out)) = research::entity(payload) else {
             return self.warn(code::BAD_TAG, "enum_item");
@@ -272,7 +272,7 @@ impl Collector {
         });
     }
 
-    fn thinking(&mut self, payload: &Json) {
+    fn thinking(&mut self, payload: &Json<'_>) {
         let Some((thinking, left_out)) = research::thinking(payload) else {
             return self.warn(code::BAD_TAG, "thinking");
         };
@@ -288,7 +288,7 @@ impl Collector {
         self.bad_urls(&left_out);
     }
 
-    fn progress(&mut self, payload: &Json) {
+    fn progress(&mut self, payload: &Json<'_>) {
         let Some(progress) = research::progress(payload) else {
             return self.warn(code::BAD_TAG, "progress");
         };
@@ -302,7 +302,7 @@ impl Collector {
         self.event(EventKind::Progress(progress));
     }
 
-    fn usage(&mut self, payload: &Json) {
+    fn usage(&mut self, payload: &Json<'_>) {
         let Some((usage, bad)) = usage::from_tag(payload) else {
             return self.warn(code::BAD_TAG, "usage");
         };
@@ -316,7 +316,7 @@ impl Collector {
         let text = match Json::parse(payload) {
             Some(Json::Text(text)) => {
                 self.signs.research = true;
-                text
+                text.into_owned()
             }
             Some(object @ Json::Object(_)) => {
                 self.signs.research = true;
@@ -434,7 +434,7 @@ impl Collector {
             read => read,
         };
         let text = match read {
-            Read::Whole(Json::Text(text)) | Read::Cut(Json::Text(text)) => text,
+            Read::Whole(Json::Text(text)) | Read::Cut(Json::Text(text)) => text.into_owned(),
             Read::Whole(object @ Json::Object(_)) | Read::Cut(object @ Json::Object(_)) => {
                 object.text_of("answer").unwrap_or_default().to_owned()
             }

@@ -157,7 +157,7 @@ fn retry_after(headers: &[Header], kind: FailureKind) -> Option<f64> {
             .find(|header| header.name.eq_ignore_ascii_case(name))?;
         let end = memchr::memchr(b',', header.value.as_bytes());
         let first = header.value.get(..end.unwrap_or(header.value.len()))?;
-        Json::Text(first.to_owned())
+        Json::Text(first.into())
             .float()
             .filter(|&seconds| seconds >= 0.0)
     };
@@ -179,7 +179,7 @@ fn read(body: &[u8]) -> Said {
     }
 }
 
-fn read_json(json: &Json) -> Said {
+fn read_json(json: &Json<'_>) -> Said {
     let error = json.get("error").filter(|error| **error != Json::Null);
     let listed = json.get("errors").and_then(|errors| errors.items().first());
     let error = error.or(listed).unwrap_or(json);
@@ -194,7 +194,7 @@ fn read_json(json: &Json) -> Said {
 }
 
 /// The `loc` of each part of `meta.errors`, or of a `detail` list.
-fn fields(error: &Json) -> Vec<String> {
+fn fields(error: &Json<'_>) -> Vec<String> {
     let of_meta = error.get("meta").and_then(|meta| meta.get("errors"));
     let list = of_meta.or_else(|| error.get("detail"));
     let parts = list.map(Json::items).unwrap_or_default().iter();
@@ -207,14 +207,14 @@ fn fields(error: &Json) -> Vec<String> {
 }
 
 /// A path as text, its steps joined by points.
-fn field(loc: &Json) -> String {
+fn field(loc: &Json<'_>) -> String {
     let steps = match loc {
         Json::Array(steps) => steps,
         other => std::slice::from_ref(other),
     };
     let mut path = String::new();
     for step in steps {
-        if let Json::Text(step) | Json::Number(step) = step {
+        if let Some(step) = step.scalar() {
             path.push_str(if path.is_empty() { "" } else { "." });
             path.push_str(step);
         }

@@ -9,11 +9,8 @@ mod collect;
 mod envelope;
 mod event;
 mod failure;
-mod fence;
-mod invisible;
 mod json;
 mod limits;
-mod links;
 mod outcome;
 mod parser;
 mod question;
@@ -21,12 +18,10 @@ mod render;
 mod request;
 mod research;
 mod seen;
-mod spans;
 mod sse;
 mod tags;
 mod template;
 mod text;
-mod url;
 mod usage;
 mod warnings;
 
@@ -43,7 +38,3 @@ pub use parser::{Parser, infer_mode, parse_all};
 pub use question::{HttpRequest, InvalidField, Location, Question};
 pub use render::{Format, render};
 pub use request::{MAX_QUERY_BYTES, build};
-pub use spans::{
-    Alignment, Block, BlockKind, Code, Heading, Item, MAX_BYTES as MAX_SPANS_BYTES, Span, Style,
-    Styled, Table, spans,
-};

@@ -266,12 +266,11 @@ impl Reader {
     }
 
     fn chunk(&mut self, data: &[u8], envelope: &Envelope) {
-        let json = |range: &Range<usize>| {
-            let text = String::from_utf8_lossy(data.get(range.clone()).unwrap_or_default());
-            Json::parse(&text)
+        let text = |range: &Range<usize>| {
+            String::from_utf8_lossy(data.get(range.clone()).unwrap_or_default())
         };
         if let Some(error) = &envelope.error {
-            let message = blocking::error_message(json(error).as_ref());
+            let message = blocking::error_message(Json::parse(&text(error)).as_ref());
             let at = self.collector.at();
             return self
                 .collector
@@ -287,7 +286,9 @@ impl Reader {
         if let Some(reason) = &envelope.finish_reason {
             self.ending.finish_reason = Some(text_at(data, reason));
         }
-        if let Some(usage) = envelope.usage.as_ref().and_then(json) {
+        if let Some(usage) = &envelope.usage
+            && let Some(usage) = Json::parse(&text(usage))
+        {
             self.completion = usage::from_completion(&usage);
         }
     }

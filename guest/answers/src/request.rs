@@ -75,7 +75,7 @@ impl Problems {
     }
 }
 
-fn check(question: &Question, metadata: Option<&Json>) -> Vec<InvalidField> {
+fn check(question: &Question, metadata: Option<&Json<'_>>) -> Vec<InvalidField> {
     let mut problems = Problems::default();
     check_query(&question.query, &mut problems);
     problems.one_of("model", question.model.as_ref(), &["brave", "brave-pro"]);
@@ -154,7 +154,7 @@ fn check_stream(question: &Question, problems: &mut Problems) {
     }
 }
 
-fn check_metadata(text: Option<&str>, metadata: Option<&Json>, problems: &mut Problems) {
+fn check_metadata(text: Option<&str>, metadata: Option<&Json<'_>>, problems: &mut Problems) {
     let Some(text) = text else { return };
     if text.len() > MAX_METADATA_BYTES {
         let problem = format!("must not be longer than {MAX_METADATA_BYTES} bytes");
@@ -262,7 +262,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    metadata: Option<&'a Json>,
+    metadata: Option<&'a Json<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -307,7 +307,7 @@ struct UserLocation<'a> {
     approximate: &'a Location,
 }
 
-fn body(question: &Question, metadata: Option<&Json>) -> Vec<u8> {
+fn body(question: &Question, metadata: Option<&Json<'_>>) -> Vec<u8> {
     let body = Body {
         messages: [Message {
             role: "user",

@@ -2,22 +2,22 @@
 
 use crate::event::{Analyzing, Entity, Progress, Thinking};
 use crate::json::Json;
-use crate::url::is_web;
+use markdown::url::is_web;
 
 /// The highest number of an iteration that is believed. The API allows 5; the bound keeps the list short.
 const MAX_ITERATION: u32 = 1000;
 
-pub(crate) fn queries(payload: &Json) -> Option<Vec<String>> {
+pub(crate) fn queries(payload: &Json<'_>) -> Option<Vec<String>> {
     let queries = payload.get("queries")?;
     matches!(queries, Json::Array(_)).then(|| queries.texts().map(str::to_owned).collect())
 }
 
-pub(crate) fn blindspots(payload: &Json) -> Option<Vec<String>> {
+pub(crate) fn blindspots(payload: &Json<'_>) -> Option<Vec<String>> {
     let list = payload.get("blindspots").unwrap_or(payload);
     matches!(list, Json::Array(_)).then(|| list.texts().map(str::to_owned).collect())
 }
 
-pub(crate) fn analyzing(payload: &Json) -> Option<Analyzing> {
+pub(crate) fn analyzing(payload: &Json<'_>) -> Option<Analyzing> {
     Some(Analyzing {
         query: payload.text_of("query")?.to_owned(),
         urls: payload.get("urls").and_then(Json::small),
@@ -26,7 +26,7 @@ pub(crate) fn analyzing(payload: &Json) -> Option<Analyzing> {
 }
 
 /// The second value holds what was left out, being neither http nor https.
-pub(crate) fn thinking(payload: &Json) -> Option<(Thinking, Vec<String>)> {
+pub(crate) fn thinking(payload: &Json<'_>) -> Option<(Thinking, Vec<String>)> {
     let count = |name| payload.get(name).and_then(Json::small);
     let selected = payload.get("urls_selected");
     let (urls, left_out) = web_urls(selected.map(Json::items).unwrap_or_default());
@@ -40,7 +40,7 @@ pub(crate) fn thinking(payload: &Json) -> Option<(Thinking, Vec<String>)> {
     Some((thinking, left_out))
 }
 
-pub(crate) fn progress(payload: &Json) -> Option<Progress> {
+pub(crate) fn progress(payload: &Json<'_>) -> Option<Progress> {
     let count = |name| payload.get(name).and_then(Json::count);
     let float = |name| payload.get(name).and_then(Json::float);
     Some(Progress {
@@ -60,7 +60,7 @@ pub(crate) fn progress(payload: &Json) -> Option<Progress> {
 }
 
 /// The second value holds the URLs that were left out.
-pub(crate) fn entity(payload: &Json) -> Option<(Entity, Vec<String>)> {
+pub(crate) fn entity(payload: &Json<'_>) -> Option<(Entity, Vec<String>)> {
     let text = |name| payload.text_of(name).filter(|text: &&str| !text.is_empty());
     let shown = text("original_tokens").or_else(|| text("name"))?;
     let (images, no_images) = images(payload.get("images"));
@@ -90,7 +90,7 @@ pub(crate) fn entity(payload: &Json) -> Option<(Entity, Vec<String>)> {
 }
 
 /// Images come as URLs, or as objects that have one.
-fn images(images: Option<&Json>) -> (Vec<String>, Vec<String>) {
+fn images(images: Option<&Json<'_>>) -> (Vec<String>, Vec<String>) {
     const MEMBERS: [&str; 3] = ["url", "src", "original"];
     let items = images.map(Json::items).unwrap_or_default();
     web_urls(items.iter().map(|item| {
@@ -100,7 +100,7 @@ fn images(images: Option<&Json>) -> (Vec<String>, Vec<String>) {
 }
 
 /// The strings among the items: the URLs of the web, and the others.
-fn web_urls<'a>(items: impl IntoIterator<Item = &'a Json>) -> (Vec<String>, Vec<String>) {
+fn web_urls<'a>(items: impl IntoIterator<Item = &'a Json<'a>>) -> (Vec<String>, Vec<String>) {
     let texts = items.into_iter().filter_map(Json::text);
     texts.map(str::to_owned).partition(|url| is_web(url))
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::progress as read_progress;
     use super::*;
 
-    fn json(text: &str) -> Json {
+    fn json(text: &str) -> Json<'_> {
         Json::parse(text).unwrap()
     }
 

@@ -4,9 +4,9 @@
 //! headers, the completion's `usage` object (tokens alone, and only where there was no tag).
 
 use crate::event::{Header, Usage};
-use crate::invisible;
 use crate::json::Json;
 use crate::text::first_chars;
+use markdown::invisible;
 
 /// Micro-dollars of a query, by the published price of $4 a thousand.
 const QUERY_MICROS: u64 = 4000;
@@ -18,7 +18,7 @@ const TOKEN_MICROS: u64 = 5;
 const MAX_COST_USD: f64 = 1000.0;
 
 /// The payload of a usage tag, and the costs that cannot be; `None` where it has no member that is known.
-pub(crate) fn from_tag(payload: &Json) -> Option<(Usage, Vec<String>)> {
+pub(crate) fn from_tag(payload: &Json<'_>) -> Option<(Usage, Vec<String>)> {
     let Json::Object(members) = payload else {
         return None;
     };
@@ -41,7 +41,11 @@ pub(crate) fn from_headers(headers: &[Header]) -> (Option<Usage>, Vec<String>) {
     let (mut usage, mut bad) = (Usage::default(), Vec::new());
     for header in headers {
         if let Some(place) = place(&header.name) {
-            bad.extend(set(&mut usage, place, &Json::Text(header.value.clone())));
+            bad.extend(set(
+                &mut usage,
+                place,
+                &Json::Text(header.value.as_str().into()),
+            ));
         }
     }
     let usage = (usage != Usage::default()).then(|| with_estimate(usage));
@@ -49,7 +53,7 @@ pub(crate) fn from_headers(headers: &[Header]) -> (Option<Usage>, Vec<String>) {
 }
 
 /// The `usage` object of a completion: token counts.
-pub(crate) fn from_completion(usage: &Json) -> Option<Usage> {
+pub(crate) fn from_completion(usage: &Json<'_>) -> Option<Usage> {
     let count = |name| usage.get(name).and_then(Json::count);
     let usage = Usage {
         tokens_in: count("prompt_tokens"),
@@ -121,7 +125,7 @@ fn place(name: &str) -> Option<usize> {
 }
 
 /// Sets the member at a place; returns a cost that cannot be, with its name.
-fn set(usage: &mut Usage, place: usize, value: &Json) -> Option<String> {
+fn set(usage: &mut Usage, place: usize, value: &Json<'_>) -> Option<String> {
     if let Some(slot) = counts(usage).get_mut(place) {
         **slot = value.count();
         return None;
@@ -132,9 +136,7 @@ fn set(usage: &mut Usage, place: usize, value: &Json) -> Option<String> {
     if let Some(slot) = costs(usage).get_mut(place - 4) {
         **slot = cost;
     }
-    let (Json::Text(sent) | Json::Number(sent)) = value else {
-        return None;
-    };
+    let sent = value.scalar()?;
     if cost.is_some() || sent.trim_ascii().is_empty() {
         return None;
     }

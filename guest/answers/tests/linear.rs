@@ -9,19 +9,17 @@
     missing_docs
 )]
 
+#[path = "common/clock.rs"]
+mod clock;
+
 use answers::{Limits, Mode, Parser};
 use std::hint::black_box;
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 /// A ratio at 1 to 4 that only what grows faster than its input reaches.
 const MOST: f64 = 9.0;
 
 /// Tries until a ratio is believed to be bad.
 const TRIES: usize = 4;
-
-/// Time spent on one figure; the clock of a processor goes in steps of 4 ms.
-const LEAST: Duration = Duration::from_millis(32);
 
 /// Size of the smaller input in units: large enough that what is quadratic shows.
 const UNITS: usize = 15_000;
@@ -52,27 +50,7 @@ fn read(how: How, bytes: &[u8]) {
 
 /// Seconds that one reading takes.
 fn cost(how: How, bytes: &[u8]) -> f64 {
-    let start = clock();
-    let mut runs = 0;
-    loop {
-        read(how, bytes);
-        runs += 1;
-        let spent = clock().saturating_sub(start);
-        if spent >= LEAST {
-            return spent.as_secs_f64() / f64::from(runs);
-        }
-    }
-}
-
-/// Time on a processor, which unlike the wall's does not count other work; Linux alone has it here.
-fn clock() -> Duration {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let busy = text
-        .split_whitespace()
-        .next()
-        .and_then(|text| text.parse().ok());
-    busy.map_or_else(|| START.elapsed(), Duration::from_nanos)
+    clock::cost(|| read(how, bytes))
 }
 
 fn linear(name: &str, how: How, make: impl Fn(usize) -> Vec<u8>) {

@@ -70,7 +70,11 @@ const ANSWERS: Component = Component {
     wit: Some("wit/answers"),
     target: "wasm32-unknown-unknown",
     profile: "component",
-    crates: &["guest/answers", "guest/components/answers"],
+    crates: &[
+        "guest/answers",
+        "guest/markdown",
+        "guest/components/answers",
+    ],
     others: &["wit/answers", "rust-toolchain.toml"],
     flags: &[SIMD, STACK],
     max_bytes: 320 * 1024,
@@ -84,7 +88,7 @@ const ASK: Component = Component {
     wit: None,
     target: "wasm32-wasip2",
     profile: "release",
-    crates: &["guest/answers", "guest/ask"],
+    crates: &["guest/answers", "guest/markdown", "guest/ask"],
     others: &["rust-toolchain.toml"],
     flags: &[],
     // The parser, the standard library's formatting and the bindings of wasi:http; a runtime compiles it in a second.

@@ -6,38 +6,40 @@ use crate::limits::{MAX_DEPTH, MAX_VALUES};
 use memchr::memchr2;
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 
-/// A JSON value. Numbers keep their text, so no digit is lost before somebody asks for it.
+/// A JSON value. Numbers keep their text, so no digit is lost before somebody asks for it; strings without escapes are
+/// not copied.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json {
+pub(crate) enum Json<'a> {
     /// `null`, `NaN` and the infinities.
     Null,
     /// `true` and `false`.
     Bool(bool),
     /// A number as it was written.
-    Number(String),
+    Number(&'a str),
     /// A string.
-    Text(String),
+    Text(Cow<'a, str>),
     /// An array.
-    Array(Vec<Json>),
+    Array(Vec<Json<'a>>),
     /// An object in its order; of members of one name the last counts.
-    Object(Vec<(String, Json)>),
+    Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
 /// How a text was read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Read {
+pub(crate) enum Read<'a> {
     /// It is one value.
-    Whole(Json),
+    Whole(Json<'a>),
     /// It is the beginning of one value; what came of it.
-    Cut(Json),
+    Cut(Json<'a>),
     /// It is not JSON.
     Bad,
 }
 
-impl Json {
+impl<'a> Json<'a> {
     /// One whole value, or nothing.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
         match Self::read(text) {
             Read::Whole(value) => Some(value),
             Read::Cut(_) | Read::Bad => None,
@@ -45,7 +47,7 @@ impl Json {
     }
 
     /// As much of a value as there is.
-    pub(crate) fn read(text: &str) -> Read {
+    pub(crate) fn read(text: &'a str) -> Read<'a> {
         let mut reader = Reader::new(text);
         reader.space();
         let Some(value) = reader.value(0) else {
@@ -63,7 +65,7 @@ impl Json {
     }
 
     /// A member of an object; the last of that name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Json::Object(members) => members
                 .iter()
@@ -82,13 +84,22 @@ impl Json {
         }
     }
 
+    /// The text of a string or of a number.
+    pub(crate) fn scalar(&self) -> Option<&str> {
+        match self {
+            Json::Text(text) => Some(text),
+            Json::Number(digits) => Some(digits),
+            _ => None,
+        }
+    }
+
     /// The text of a member that is a string.
     pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()
     }
 
     /// The items of an array; none for anything else.
-    pub(crate) fn items(&self) -> &[Json] {
+    pub(crate) fn items(&self) -> &[Self] {
         match self {
             Json::Array(items) => items,
             _ => &[],
@@ -97,7 +108,7 @@ impl Json {
 
     /// The strings of an array; other items are left out.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.items().iter().filter_map(Json::text)
+        self.items().iter().filter_map(Self::text)
     }
 
     /// A finite number, also where it is written as a string.
@@ -140,7 +151,7 @@ impl Json {
     }
 }
 
-impl Serialize for Json {
+impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Null => serializer.serialize_unit(),
@@ -187,7 +198,7 @@ impl<'a> Reader<'a> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn rest(&self) -> &str {
+    fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
@@ -207,7 +218,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn value(&mut self, depth: u32) -> Option<Json> {
+    fn value(&mut self, depth: u32) -> Option<Json<'a>> {
         self.left = self.left.checked_sub(1)?;
         self.space();
         match self.peek() {
@@ -224,7 +235,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn object(&mut self, depth: u32) -> Option<Json> {
+    fn object(&mut self, depth: u32) -> Option<Json<'a>> {
         self.at += 1;
         let mut members = Vec::new();
         if self.eat(b'}') {
@@ -264,7 +275,7 @@ impl<'a> Reader<'a> {
         self.eat(b',').then_some(false)
     }
 
-    fn array(&mut self, depth: u32) -> Option<Json> {
+    fn array(&mut self, depth: u32) -> Option<Json<'a>> {
         self.at += 1;
         let mut items = Vec::new();
         if self.eat(b']') {
@@ -280,7 +291,7 @@ impl<'a> Reader<'a> {
         Some(Json::Array(items))
     }
 
-    fn string(&mut self) -> Option<String> {
+    fn string(&mut self) -> Option<Cow<'a, str>> {
         let start = self.at + 1;
         let bytes = self.text.as_bytes();
         let mut at = start;
@@ -301,10 +312,10 @@ impl<'a> Reader<'a> {
         }
         self.cut |= at == bytes.len();
         self.at = (at + 1).min(bytes.len());
-        Some(unescape(self.text.get(start..at)?).into_owned())
+        Some(unescape(self.text.get(start..at)?))
     }
 
-    fn number(&mut self) -> Option<Json> {
+    fn number(&mut self) -> Option<Json<'a>> {
         let start = self.at;
         self.at += usize::from(self.peek() == Some(b'-'));
         if self.peek() == Some(b'I') {
@@ -326,7 +337,7 @@ impl<'a> Reader<'a> {
         if !ok {
             return self.cut.then_some(Json::Null);
         }
-        Some(Json::Number(self.text.get(start..self.at)?.to_owned()))
+        Some(Json::Number(self.text.get(start..self.at)?))
     }
 
     fn digits(&mut self) -> usize {
@@ -337,8 +348,8 @@ impl<'a> Reader<'a> {
         self.at - start
     }
 
-    fn word(&mut self) -> Option<Json> {
-        const WORDS: [(&str, Json); 5] = [
+    fn word(&mut self) -> Option<Json<'a>> {
+        const WORDS: [(&str, Json<'static>); 5] = [
             ("null", Json::Null),
             ("true", Json::Bool(true)),
             ("false", Json::Bool(false)),
@@ -378,7 +389,7 @@ fn cut_escape(bytes: &[u8], at: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn whole(text: &str) -> Json {
+    fn whole(text: &str) -> Json<'_> {
         Json::parse(text).unwrap_or_else(|| panic!("not whole: {text}"))
     }
 

@@ -68,6 +68,6 @@ impl normalize::Guest for Component {
     }
 
     fn spans(text: String, last: bool) -> normalize::Styled {
-        answers::spans(&text, last).convert()
+        markdown::spans(&text, last).convert()
     }
 }

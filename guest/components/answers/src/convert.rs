@@ -86,30 +86,18 @@ cases!(answers::StreamErrorKind => types::StreamErrorKind { LineLimit, TextLimit
 cases!(answers::FailureKind => types::FailureKind { NoPlan, SpendCap, NotAllowed, NotFound, BadKey, NoKey, InvalidRequest, RateLimited, Quota, ServerError, Redirect, Unexpected });
 record!(answers::Finished => reply::Finished { last, outcome });
 
-record!(answers::Span => types::Span { text, style, link });
-record!(answers::Heading => types::Heading { level, spans });
-record!(answers::Item => types::Item { number, spans });
-record!(answers::Code => types::Code { language, text });
-record!(answers::Table => types::Table { columns, rows });
-record!(answers::Block => types::Block { quote, depth, kind });
-record!(answers::Styled => types::Styled { closed, used, open });
-cases!(answers::Alignment => types::Alignment { Left, Center, Right });
+record!(markdown::Span => types::Span { text, style, link });
+record!(markdown::Heading => types::Heading { level, spans });
+record!(markdown::Item => types::Item { number, spans });
+record!(markdown::Code => types::Code { language, text });
+record!(markdown::Table => types::Table { columns, rows });
+record!(markdown::Block => types::Block { quote, depth, kind });
+record!(markdown::Styled => types::Styled { closed, used, open });
+cases!(markdown::Alignment => types::Alignment { Left, Center, Right });
 
-impl Convert<types::Style> for answers::Style {
-    fn convert(self) -> types::Style {
-        [
-            (self.strong, types::Style::STRONG),
-            (self.emphasis, types::Style::EMPHASIS),
-            (self.strikethrough, types::Style::STRIKETHROUGH),
-            (self.code, types::Style::CODE),
-        ]
-        .into_iter()
-        .filter(|&(on, _)| on)
-        .fold(types::Style::empty(), |all, (_, one)| all | one)
-    }
-}
+record!(markdown::Style => types::Style { strong, emphasis, strikethrough, code });
 
-impl Convert<types::BlockKind> for answers::BlockKind {
+impl Convert<types::BlockKind> for markdown::BlockKind {
     fn convert(self) -> types::BlockKind {
         use types::BlockKind as To;
         match self {

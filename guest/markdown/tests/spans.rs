@@ -9,7 +9,7 @@
     missing_docs
 )]
 
-use answers::{Alignment, Block, BlockKind, MAX_SPANS_BYTES, Span, spans};
+use markdown::{Alignment, Block, BlockKind, MAX_BYTES, Span, Styled, spans};
 use proptest::prelude::*;
 
 /// All blocks of a text that is all there.
@@ -194,14 +194,14 @@ fn what_is_open_is_shown_and_what_is_closed_stays() {
     assert_eq!(styled.closed.iter().map(line).collect::<Vec<_>>(), ["h1 A"]);
     assert_eq!(styled.open.iter().map(line).collect::<Vec<_>>(), ["b **c"]);
     assert_eq!(styled.used, 5);
-    assert_eq!(spans("", true), answers::Styled::default());
+    assert_eq!(spans("", true), Styled::default());
 }
 
 #[test]
 fn one_call_reads_so_much_and_no_more() {
     let text = "word ".repeat(100_000);
     let styled = spans(&text, true);
-    assert!(styled.used as usize <= MAX_SPANS_BYTES && styled.open.is_empty());
+    assert!(styled.used as usize <= MAX_BYTES && styled.open.is_empty());
     assert!(grown(&text, text.len()).len() < 10);
     let code = format!("```\n{}```\n", "x\n".repeat(100_000));
     assert_eq!(blocks(&code).len(), 1);

@@ -12,7 +12,7 @@ const MAX_TICKS: usize = 32;
 const MAX_BRACKETS: usize = 64;
 
 /// The URLs that a text links to, in order, with repetitions.
-pub(crate) fn links(text: &str) -> Vec<&str> {
+pub fn links(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut open = None;
     // The paragraph being collected: code spans and links do not reach beyond it.

@@ -2,7 +2,7 @@
 
 /// Whether it is an http or https URL with something after the scheme, and no white space or control
 /// character in it.
-pub(crate) fn is_web(url: &str) -> bool {
+pub fn is_web(url: &str) -> bool {
     let rest = scheme_length(url.as_bytes()).and_then(|length| url.get(length..));
     rest.is_some_and(|rest| {
         !rest.is_empty()
@@ -12,7 +12,7 @@ pub(crate) fn is_web(url: &str) -> bool {
 }
 
 /// The length of `http://` or `https://` at the start, in either case.
-pub(crate) fn scheme_length(bytes: &[u8]) -> Option<usize> {
+pub fn scheme_length(bytes: &[u8]) -> Option<usize> {
     ["http://", "https://"].into_iter().find_map(|scheme| {
         let head = bytes.get(..scheme.len())?;
         head.eq_ignore_ascii_case(scheme.as_bytes())

@@ -9,7 +9,7 @@ const MAX_FENCE_LINE: usize = 256;
 
 /// Follows the fences of a text that only grows.
 #[derive(Debug, Default)]
-pub(crate) struct Fences {
+pub struct Fences {
     /// The open fence: its character and length.
     open: Option<(u8, usize)>,
     /// Where the current line begins.
@@ -20,7 +20,7 @@ pub(crate) struct Fences {
 
 impl Fences {
     /// Whether the end of `text` is inside a fence. `text` must begin with what was passed before.
-    pub(crate) fn is_inside(&mut self, text: &str) -> bool {
+    pub fn is_inside(&mut self, text: &str) -> bool {
         let bytes = text.as_bytes();
         while let Some(found) = memchr(b'\n', bytes.get(self.looked..).unwrap_or_default()) {
             let end = self.looked + found;
@@ -36,7 +36,7 @@ impl Fences {
 }
 
 /// The open fence after one more line.
-pub(crate) fn after(open: Option<(u8, usize)>, line: &[u8]) -> Option<(u8, usize)> {
+pub fn after(open: Option<(u8, usize)>, line: &[u8]) -> Option<(u8, usize)> {
     if line.len() > MAX_FENCE_LINE {
         return open;
     }

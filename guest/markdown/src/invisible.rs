@@ -9,7 +9,7 @@ const MAX_NAMED: usize = 8;
 const BLOCK: usize = 64;
 
 /// Names the invisible characters of a text and how often each occurs; `None` where there are none.
-pub(crate) fn name(text: &str) -> Option<String> {
+pub fn name(text: &str) -> Option<String> {
     let mut found: Vec<(char, usize)> = Vec::new();
     let mut others = 0;
     each(text, |char| {
@@ -38,7 +38,7 @@ pub(crate) fn name(text: &str) -> Option<String> {
 }
 
 /// The text with each invisible character replaced by its code.
-pub(crate) fn spelt_out(text: &str) -> String {
+pub fn spelt_out(text: &str) -> String {
     let mut spelt = String::new();
     for char in text.chars() {
         if is_invisible(char) {
@@ -55,7 +55,7 @@ fn code(char: char) -> String {
 }
 
 /// Whether nothing of the character is seen, other than in the space it takes.
-pub(crate) fn is_invisible(char: char) -> bool {
+pub fn is_invisible(char: char) -> bool {
     match char {
         '\n' | '\t' => false,
         '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{FEFF}' => true,

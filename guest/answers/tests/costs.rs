@@ -1,0 +1,72 @@
+//! What every kind of hostile reply costs per byte, against plain prose: at most ten times the time.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    missing_docs
+)]
+
+#[path = "common/clock.rs"]
+mod clock;
+#[path = "common/hostile.rs"]
+mod hostile;
+
+use answers::{Limits, Mode, Parser};
+use clock::cost;
+use std::hint::black_box;
+
+/// How many times the time of prose a byte may take.
+const MOST: f64 = 10.0;
+
+/// Bytes of each reply.
+const BYTES: usize = 1_000_000;
+
+/// Bytes of one read from the network.
+const CHUNK: usize = 64 << 10;
+
+/// Tries until a ratio is believed to be bad.
+const TRIES: usize = 5;
+
+fn read(mode: Mode, bytes: &[u8]) {
+    let mut parser = Parser::new(mode, Limits::default());
+    for part in bytes.chunks(CHUNK) {
+        black_box(parser.push(part));
+    }
+    black_box(parser.finish());
+}
+
+fn nanoseconds(mode: Mode, bytes: &[u8]) -> f64 {
+    cost(|| read(mode, bytes)) * 1e9 / bytes.len() as f64
+}
+
+#[test]
+fn no_reply_takes_ten_times_as_long_as_prose() {
+    let prose = hostile::prose(BYTES);
+    let plain = (0..TRIES).map(|_| nanoseconds(Mode::Answer, &prose));
+    let plain = plain.fold(f64::MAX, f64::min);
+    let mut slow = String::new();
+    for reply in hostile::all(BYTES) {
+        let mode = if reply.research {
+            Mode::Research
+        } else {
+            Mode::Answer
+        };
+        let mut ratio = f64::MAX;
+        for _ in 0..TRIES {
+            ratio = ratio.min(nanoseconds(mode, &reply.bytes) / plain);
+            if ratio <= MOST {
+                break;
+            }
+        }
+        if std::env::var_os("GLOVEBOX_SHOW_COSTS").is_some() && ratio > 3.0 {
+            println!("{ratio:6.1}  {} ({mode:?})", reply.name);
+        }
+        if ratio > MOST {
+            slow += &format!("{ratio:.1} times: {} ({mode:?})\n", reply.name);
+        }
+    }
+    assert!(slow.is_empty(), "prose takes {plain:.2} ns a byte\n{slow}");
+}
