@@ -12,7 +12,7 @@ use super::error::JobsError;
 use super::lease::Lease;
 use super::model::{JobId, Micros, State};
 use super::opened::Opened;
-use super::store::{End, Inserted, NewJob, Rate, Settlement};
+use super::store::{End, Inserted, Marked, NewJob, Rate, Settlement};
 use super::work::Work;
 use crate::engine::answers::{HttpRequest, Mode};
 use crate::policy::limiter::{SharedLimiter, SlotError};
@@ -81,10 +81,15 @@ impl Outside {
                 other => JobsError::Upstream(NoSlot(other.to_string()).into()),
             });
         }
-        self.opened
-            .store
-            .mark_sent(&call.id, self.opened.clock.now())?;
-        Ok(call)
+        let now = self.opened.clock.now();
+        match self.opened.store.mark_sent(&call.id, now)? {
+            Marked::Sent => Ok(call),
+            Marked::Cancelled | Marked::Ended => {
+                call.end(Some(Micros(0)), false)?;
+                let why = "the call was cancelled; nothing was sent".to_owned();
+                Err(JobsError::Upstream(NoSlot(why).into()))
+            }
+        }
     }
 
     fn insert(

@@ -7,9 +7,14 @@ use bytes::Bytes;
 
 use super::JobsError;
 use super::capture::Capture;
-use super::result::empty;
+use super::result::{Cause, empty};
+use super::stop::Level;
 use crate::engine::answers::{Event, Header, Mode, Outcome};
 use crate::engine::{Engine, Parser, SandboxError};
+
+/// Bytes that the sandbox is entered with at most. One entry is bounded by the CPU limit of a call; this bounds how many
+/// there are before the next look whether the call is to stop.
+const ENTERED_WITH: usize = 64 << 10;
 
 /// What a piece of the reply gave.
 pub(super) struct Batch {
@@ -17,6 +22,8 @@ pub(super) struct Batch {
     pub(super) events: Vec<Event>,
     /// Whether the parser wants no more.
     pub(super) over: bool,
+    /// Why the rest of the piece was not read, where the call is to stop.
+    pub(super) stopped: Option<Cause>,
 }
 
 /// What the whole reply gave.
@@ -66,14 +73,15 @@ impl Reader {
         }
     }
 
-    /// The next bytes.
+    /// The next bytes, until the call is to stop: that is looked for before each entry into the sandbox.
     pub(super) async fn push(
         &mut self,
         pieces: Vec<Bytes>,
+        stop: Level,
     ) -> Result<Result<Batch, SandboxError>, JobsError> {
         let mut inner = self.inner.take().ok_or_else(lost)?;
         let (inner, batch) = tokio::task::spawn_blocking(move || {
-            let batch = inner.push(&pieces);
+            let batch = inner.push(&pieces, &stop);
             (inner, batch)
         })
         .await
@@ -101,12 +109,17 @@ fn lost() -> JobsError {
 }
 
 impl Inner {
-    fn push(&mut self, pieces: &[Bytes]) -> Result<Batch, SandboxError> {
+    fn push(&mut self, pieces: &[Bytes], stop: &Level) -> Result<Batch, SandboxError> {
         let mut batch = Batch {
             events: Vec::new(),
             over: false,
+            stopped: None,
         };
-        for piece in pieces {
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(ENTERED_WITH)) {
+            batch.stopped = stop.now();
+            if batch.stopped.is_some() {
+                break;
+            }
             self.capture.append(piece);
             let Some(parser) = &mut self.parser else {
                 continue;

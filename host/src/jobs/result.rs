@@ -52,7 +52,10 @@ pub(super) enum Cause {
         free: bool,
     },
     /// Somebody asked for it to stop.
-    Cancelled,
+    Cancelled {
+        /// Whether nothing can have been billed.
+        free: bool,
+    },
     /// The owner was told to stop.
     Stopped,
 }
@@ -81,7 +84,11 @@ pub(super) fn judge(cause: &Cause, outcome: &mut Outcome, sent: bool) -> Verdict
             message: error.message.clone(),
         });
     }
-    let free = !sent || matches!(cause, Cause::Fault { free: true, .. });
+    let free = !sent
+        || matches!(
+            cause,
+            Cause::Fault { free: true, .. } | Cause::Cancelled { free: true }
+        );
     let settlement = settle(outcome, free);
     Verdict {
         state,
@@ -105,7 +112,7 @@ fn state_of(cause: &Cause, outcome: &Outcome) -> (State, Option<JobFault>) {
             (State::Failed, Some(JobFault::new(INCOMPLETE, message)))
         }
         Cause::Fault { fault, .. } => (State::Failed, Some(fault.clone())),
-        Cause::Cancelled => {
+        Cause::Cancelled { .. } => {
             let message = "cancelled; what had come is kept as the result";
             (State::Cancelled, Some(JobFault::new("cancelled", message)))
         }

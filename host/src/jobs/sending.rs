@@ -9,7 +9,7 @@ use super::model::{JobFault, JobId};
 use super::opened::Opened;
 use super::result::Cause;
 use super::runner::{Phase, Update};
-use super::store::StoreError;
+use super::store::{Marked, StoreError};
 use super::work::guest_headers;
 use crate::engine::answers::{Failure, FailureKind};
 use crate::engine::{Engine, SandboxError};
@@ -24,13 +24,22 @@ pub(super) struct CallLimiter {
     pub(super) updates: UnboundedSender<Update>,
     /// Whether the call is made though the store fails: nothing hangs on it but what is remembered.
     pub(super) lenient: bool,
-    pub(super) failed: Mutex<Option<StoreError>>,
+    pub(super) not_sent: Mutex<Option<NotSent>>,
+}
+
+/// Why the limiter did not let the request leave, where it was not for want of a slot.
+#[derive(Debug)]
+pub(super) enum NotSent {
+    /// The store failed.
+    Store(StoreError),
+    /// A cancellation is stored.
+    Cancelled,
 }
 
 impl CallLimiter {
-    /// What failed in the store, if that is why nothing was sent.
-    pub(super) fn failed(&self) -> Option<StoreError> {
-        self.failed
+    /// Why nothing was sent, where it was not for want of a slot.
+    pub(super) fn not_sent(&self) -> Option<NotSent> {
+        self.not_sent
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
@@ -48,8 +57,13 @@ impl CallLimiter {
                 .await
                 .map_err(|error| NoSlot(error.to_string()))?;
         match marked {
-            Ok(true) => {}
-            Ok(false) => return Err(NoSlot("the job has ended; nothing was sent".to_owned())),
+            Ok(Marked::Sent) => {}
+            Ok(Marked::Cancelled) => {
+                return Err(self.refuse("it was cancelled; nothing was sent", NotSent::Cancelled));
+            }
+            Ok(Marked::Ended) => {
+                return Err(NoSlot("the job has ended; nothing was sent".to_owned()));
+            }
             Err(error) => self.without_store(error)?,
         }
         // Nobody has to listen.
@@ -62,9 +76,15 @@ impl CallLimiter {
             tracing::warn!(%error, "the call is made without the store");
             return Ok(());
         }
-        let no_slot = NoSlot(format!("nothing was sent: {error}"));
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        Err(no_slot)
+        Err(self.refuse(
+            &format!("nothing was sent: {error}"),
+            NotSent::Store(error),
+        ))
+    }
+
+    fn refuse(&self, why: &str, not_sent: NotSent) -> NoSlot {
+        *self.not_sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(not_sent);
+        NoSlot(why.to_owned())
     }
 }
 

@@ -200,6 +200,17 @@ pub struct SpendRow {
     pub unknown: Micros,
 }
 
+/// What became of an attempt to mark a call as sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marked {
+    /// It is marked: the request may leave.
+    Sent,
+    /// A cancellation is stored: nothing may be sent.
+    Cancelled,
+    /// The job has ended or is gone: nothing may be sent.
+    Ended,
+}
+
 /// How often something may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
@@ -238,11 +249,12 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     /// When the store cannot be used.
     fn begin(&self, id: &JobId, now: Millis) -> Result<bool, StoreError>;
 
-    /// Marks, durably, that the request is about to leave. False where the job has ended.
+    /// Marks, durably, that the request is about to leave, unless the job has ended or was cancelled; all in one
+    /// transaction.
     ///
     /// # Errors
     /// When the store cannot be used.
-    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<bool, StoreError>;
+    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<Marked, StoreError>;
 
     /// Keeps the head of the reply.
     ///

@@ -8,7 +8,9 @@ use serde_json::Value;
 use super::ledger;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
-use crate::jobs::store::{End, Filter, Inserted, Lookup, NewJob, Payload, Rendered, Settlement};
+use crate::jobs::store::{
+    End, Filter, Inserted, Lookup, Marked, NewJob, Payload, Rendered, Settlement,
+};
 
 /// The columns of a [`Job`], in the order that [`job_of`] reads.
 const COLUMNS: &str = "id, tool, mode, query, state, created, started, ended, sent, cancel, progress, cost, \
@@ -128,12 +130,24 @@ pub(super) fn begin(tx: &Transaction<'_>, id: &JobId, now: Millis) -> rusqlite::
     Ok(changed == 1)
 }
 
-pub(super) fn mark_sent(tx: &Transaction<'_>, id: &JobId, now: Millis) -> rusqlite::Result<bool> {
+pub(super) fn mark_sent(
+    tx: &Transaction<'_>,
+    id: &JobId,
+    now: Millis,
+) -> rusqlite::Result<Marked> {
     let revision = revision(tx)?;
     let changed = tx
-        .prepare_cached("UPDATE job SET sent = ?2, revision = ?3 WHERE id = ?1 AND ended IS NULL")?
+        .prepare_cached(
+            "UPDATE job SET sent = ?2, revision = ?3 WHERE id = ?1 AND ended IS NULL AND cancel IS NULL",
+        )?
         .execute((id.as_str(), now.0, revision))?;
-    Ok(changed == 1)
+    if changed == 1 {
+        return Ok(Marked::Sent);
+    }
+    Ok(match get(tx, id)? {
+        Some(job) if job.ended.is_none() => Marked::Cancelled,
+        _ => Marked::Ended,
+    })
 }
 
 pub(super) fn head(tx: &Transaction<'_>, id: &JobId, head: &str) -> rusqlite::Result<()> {

@@ -21,8 +21,8 @@ use super::clock::Millis;
 use super::home::private_file;
 use super::model::{Job, JobId, Micros};
 use super::store::{
-    End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, Slot, SpendRow,
-    StoreError,
+    End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, Slot,
+    SpendRow, StoreError,
 };
 
 /// How long SQLite itself waits for a lock before it says "busy".
@@ -202,7 +202,7 @@ impl JobStore for SqliteStore {
         self.write(Durability::Lazy, |tx| jobs::begin(tx, id, now))
     }
 
-    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<bool, StoreError> {
+    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<Marked, StoreError> {
         self.write(Durability::Synced, |tx| jobs::mark_sent(tx, id, now))
     }
 
