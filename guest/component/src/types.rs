@@ -218,7 +218,7 @@ record!(StreamError {
     message: String,
     at: u64
 });
-record!(Batch { events: Vec<Event>, error: Option<StreamError> });
+record!(Batch { events: Vec<Event>, error: Option<StreamError>, ended: bool });
 record!(Source {
     number: u32,
     url: String,
