@@ -20,6 +20,7 @@ mod opened;
 mod outside;
 mod reader;
 mod recovery;
+mod reread;
 mod result;
 mod runner;
 mod sending;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 
 use super::JobsError;
 use super::capture::Capture;
+use super::reread::reread;
 use super::result::{Cause, empty};
 use super::stop::Level;
 use crate::engine::answers::{Event, Header, Mode, Outcome};
@@ -20,7 +21,9 @@ const ENTERED_WITH: usize = 64 << 10;
 pub(super) struct Batch {
     /// What was read.
     pub(super) events: Vec<Event>,
-    /// Whether the parser wants no more.
+    /// Whether the reply has said that it is over.
+    pub(super) ended: bool,
+    /// Whether the parser wants no more: it is over, or there is an error in it.
     pub(super) over: bool,
     /// Why the rest of the piece was not read, where the call is to stop.
     pub(super) stopped: Option<Cause>,
@@ -47,7 +50,7 @@ struct Inner {
     parser: Option<Parser>,
     headers: Vec<Header>,
     /// Bytes that went through the sandbox without harm.
-    good: usize,
+    good: u64,
 }
 
 impl Reader {
@@ -112,6 +115,7 @@ impl Inner {
     fn push(&mut self, pieces: &[Bytes], stop: &Level) -> Result<Batch, SandboxError> {
         let mut batch = Batch {
             events: Vec::new(),
+            ended: false,
             over: false,
             stopped: None,
         };
@@ -126,9 +130,10 @@ impl Inner {
             };
             match parser.push(piece) {
                 Ok(read) => {
-                    self.good += piece.len();
+                    self.good += piece.len() as u64;
                     batch.events.extend(read.events);
-                    batch.over |= read.error.is_some();
+                    batch.ended |= read.ended;
+                    batch.over |= read.ended || read.error.is_some();
                 }
                 Err(error) => {
                     // The parser repeats its error at the end; what was read before it goes out first.
@@ -161,21 +166,17 @@ impl Inner {
 
     /// After a trap: what came before it is in the capture, and is read once more without what did harm.
     fn salvage(&self, engine: &Engine, mode: Mode, error: SandboxError) -> Finished {
-        let outcome = self
+        let read = self
             .path
             .as_deref()
-            .and_then(|path| std::fs::read(path).ok())
-            .and_then(|mut bytes| {
-                bytes.truncate(self.good);
-                engine.parse_all(mode, &self.headers, &bytes).ok()
-            });
-        match outcome {
-            Some(mut outcome) => {
+            .and_then(|path| reread(engine, mode, &self.headers, path, self.good).ok());
+        match read {
+            Some(mut read) => {
                 // What follows is missing, whatever the part that was read looks like.
-                outcome.complete = false;
+                read.outcome.complete = false;
                 Finished {
                     events: Vec::new(),
-                    outcome,
+                    outcome: read.outcome,
                     broken: Some(error),
                 }
             }

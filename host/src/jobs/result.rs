@@ -6,6 +6,7 @@ use super::model::{INCOMPLETE, JobFault, Micros, State};
 use super::store::{Rendered, Settlement};
 use crate::engine::answers::{Format, Mode, Outcome, OutcomeError, Progress};
 use crate::engine::{Engine, SandboxError};
+use crate::upstream::UpstreamError;
 
 /// An outcome of nothing: no reply came, or none that could be read.
 pub(super) fn empty(mode: Mode) -> Outcome {
@@ -126,10 +127,11 @@ fn state_of(cause: &Cause, outcome: &Outcome) -> (State, Option<JobFault>) {
     }
 }
 
-/// The cost: as told, nothing where nothing can have been billed, else unknown.
+/// The cost: as the reply states it, nothing where nothing can have been billed, else unknown. What the reply states and no
+/// call can cost is unknown.
 pub(super) fn settle(outcome: &Outcome, free: bool) -> Settlement {
     match outcome.cost_usd() {
-        Some(usd) => Settlement::Cost(Micros::from_usd(usd)),
+        Some(usd) => Micros::from_reply(usd).map_or(Settlement::Unknown, Settlement::Cost),
         None if free => Settlement::Cost(Micros(0)),
         None => Settlement::Unknown,
     }
@@ -160,4 +162,23 @@ pub(super) fn frame(progress: &Progress) -> Value {
         "tokens_thinking": progress.tokens_thinking,
         "tokens_out": progress.tokens_out,
     })
+}
+
+/// A fault of a kind.
+pub(super) fn fault(kind: &str, message: &str, free: bool) -> Cause {
+    Cause::Fault {
+        fault: JobFault::new(kind, message),
+        free,
+    }
+}
+
+/// Only successful replies are billed.
+pub(super) fn upstream_fault(error: &UpstreamError) -> Cause {
+    let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
+    fault(error.kind(), &error.to_string(), free)
+}
+
+/// What the sandbox ended with; the request was sent by then.
+pub(super) fn sandbox_fault(error: &SandboxError) -> Cause {
+    fault(error.kind(), &error.to_string(), false)
 }

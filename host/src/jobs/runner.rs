@@ -14,8 +14,10 @@ use super::JobsError;
 use super::model::{Job, JobId};
 use super::opened::Opened;
 use super::reader::{Batch, Reader};
-use super::result::{Cause, Verdict, empty, frame, judge, render, whole};
-use super::sending::{CallLimiter, NotSent, classify, fault, sandbox_fault, upstream_fault};
+use super::result::{
+    Cause, Verdict, empty, fault, frame, judge, render, sandbox_fault, upstream_fault, whole,
+};
+use super::sending::{CallLimiter, NotSent, classify};
 use super::stop::Stop;
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
@@ -200,7 +202,7 @@ impl Runner {
         self.tell(Update::Phase(Phase::Reading));
         let headers = reply.headers().to_vec();
         self.keep_head(&headers).await;
-        let parser = self.engine.parser(work.mode(), no_limits());
+        let parser = self.engine.parser(work.mode(), Limits::none());
         let parser = match parser.and_then(|mut parser| {
             parser.head(&guest_headers(&headers))?;
             Ok(parser)
@@ -219,7 +221,11 @@ impl Runner {
             };
             let (more, over) = take_ready(bytes, &mut reply);
             let batch = reader.push(more, stop.level()).await?;
+            let ended = batch.as_ref().is_ok_and(|batch| batch.ended);
             if let Some(cause) = self.heard(batch, &mut progress, stop).await {
+                if ended && over.is_none() {
+                    reply.leave();
+                }
                 return Ok(cause);
             }
             match over {
@@ -402,15 +408,6 @@ impl Progress {
         }
         self.stored = Some(Instant::now());
         self.last.take()
-    }
-}
-
-const fn no_limits() -> Limits {
-    Limits {
-        line_bytes: None,
-        tag_bytes: None,
-        text_bytes: None,
-        stream_bytes: None,
     }
 }
 

@@ -5,16 +5,15 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
-use super::model::{JobFault, JobId};
+use super::model::JobId;
 use super::opened::Opened;
-use super::result::Cause;
 use super::runner::{Phase, Update};
 use super::store::{Marked, StoreError};
 use super::work::guest_headers;
+use crate::engine::Engine;
 use crate::engine::answers::{Failure, FailureKind};
-use crate::engine::{Engine, SandboxError};
 use crate::policy::limiter::{SharedLimiter, SlotError};
-use crate::upstream::{self, Limiter, NoSlot, SlotFuture, UpstreamError};
+use crate::upstream::{self, Limiter, NoSlot, SlotFuture};
 
 /// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
 pub(super) struct CallLimiter {
@@ -46,7 +45,7 @@ impl CallLimiter {
     }
 
     async fn slot(&self, deadline: Instant) -> Result<(), NoSlot> {
-        match self.shared.wait(deadline).await {
+        match self.shared.wait(&self.id, deadline).await {
             Ok(()) => {}
             Err(SlotError::Store(error)) => self.without_store(error)?,
             Err(error) => return Err(NoSlot(error.to_string())),
@@ -72,14 +71,11 @@ impl CallLimiter {
     }
 
     fn without_store(&self, error: StoreError) -> Result<(), NoSlot> {
-        if self.lenient {
+        if self.lenient && !matches!(error, StoreError::Moved { .. }) {
             tracing::warn!(%error, "the call is made without the store");
             return Ok(());
         }
-        Err(self.refuse(
-            &format!("nothing was sent: {error}"),
-            NotSent::Store(error),
-        ))
+        Err(self.refuse(&format!("nothing was sent: {error}"), NotSent::Store(error)))
     }
 
     fn refuse(&self, why: &str, not_sent: NotSent) -> NoSlot {
@@ -115,23 +111,4 @@ pub(super) fn classify(
         retry_after_seconds: None,
         id: None,
     })
-}
-
-/// A fault of a kind.
-pub(super) fn fault(kind: &str, message: &str, free: bool) -> Cause {
-    Cause::Fault {
-        fault: JobFault::new(kind, message),
-        free,
-    }
-}
-
-/// Only successful replies are billed.
-pub(super) fn upstream_fault(error: &UpstreamError) -> Cause {
-    let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
-    fault(error.kind(), &error.to_string(), free)
-}
-
-/// What the sandbox ended with; the request was sent by then.
-pub(super) fn sandbox_fault(error: &SandboxError) -> Cause {
-    fault(error.kind(), &error.to_string(), false)
 }

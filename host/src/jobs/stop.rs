@@ -17,8 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::JobsError;
 use super::model::JobId;
 use super::opened::Opened;
-use super::result::Cause;
-use super::sending::upstream_fault;
+use super::result::{Cause, upstream_fault};
 use super::store::Lookup;
 use crate::upstream::{CallLimits, Phase, UpstreamError};
 

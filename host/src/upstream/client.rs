@@ -137,6 +137,13 @@ impl Client {
         }
     }
 
+    /// Gives what tells this account at this origin from any other, part by part, to a keyed hash. The key is among it.
+    pub fn identify(&self, hash: &mut dyn FnMut(&[u8])) {
+        hash(self.config.origin.to_string().as_bytes());
+        let key = self.config.key.as_ref().ok().and_then(ApiKey::header);
+        hash(key.as_ref().map_or(&[][..], HeaderValue::as_bytes));
+    }
+
     /// Whether the upstream can be reached, by a request without a key that cannot be billed. Gives its status.
     ///
     /// # Errors
@@ -220,7 +227,8 @@ impl Client {
         let strip = Strip::new(prepared.key.as_bytes(), KEY_TAKEN_OUT);
         let status = response.status().as_u16();
         let headers = lossy(response.headers(), &strip);
-        if status == 200 {
+        // Any success may hold an answer, and may be billed. A proxy that changes something says 203.
+        if response.status().is_success() {
             return Ok(Reply::read(response, headers, *limits, strip));
         }
         let body = error_body(response, limits).await;
