@@ -80,7 +80,7 @@ fn a_research_with_its_sources_and_cost() {
     ]);
     assert_eq!(ran.json()["progress"].as_array().unwrap().len(), 1);
     let spend = world.run(&["spend", "--json"]).json();
-    assert_eq!(spend["total"]["calls"], 2, "{spend}");
+    assert_eq!(spend["simulated"]["calls"], 2, "{spend}");
 }
 
 /// What the options become on the wire, and defaults as documented.
@@ -462,4 +462,80 @@ fn an_interrupt_ends_the_wait_for_another_ones_research_alone() {
     let cancelled = world.call(&simulator, &["jobs", "cancel", id]);
     assert_eq!(cancelled.code, Some(0), "{cancelled:?}");
     simulator.wait_for("the drop", |log| log[0]["end"] == "dropped");
+}
+
+#[test]
+fn the_end_of_the_stream_ends_the_call() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    for scenario in ["open-end", "open-end-comments", "open-end+gzip"] {
+        let begun = Instant::now();
+        let ran = world.call(
+            &simulator,
+            &["ask", &format!("sim:{scenario} when is it over")],
+        );
+        let took = begun.elapsed();
+        assert_eq!(ran.code, Some(0), "{scenario}: {ran:?}");
+        // Silence would be waited out for 30 s.
+        assert!(took < Duration::from_secs(15), "{scenario}: {took:?}");
+    }
+    // Real streams end after the line of `[DONE]`, without a blank line.
+    let whole = String::from_utf8(stream(&["an answer"])).unwrap();
+    let cut = whole
+        .strip_suffix('\n')
+        .unwrap()
+        .replacen("content-length", "x-length", 1);
+    let served = Served::with(move |mut stream| {
+        crate::support::read_request(&mut stream);
+        let _ = stream.write_all(cut.as_bytes());
+        // Until the other side hangs up.
+        let _ = std::io::Read::read(&mut stream, &mut [0]);
+    });
+    let begun = Instant::now();
+    let ran = Ran::of(
+        world
+            .command(&["ask", "--json", "and without a blank line"])
+            .env("GLOVEBOX_UPSTREAM", &served.url)
+            .env("BRAVE_ANSWERS_KEY", KEY)
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(ran.json()["complete"], true, "{ran:?}");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{ran:?}");
+}
+
+#[test]
+fn any_success_may_hold_an_answer() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let ran = world.call(&simulator, &["ask", "sim:auto+status-203 through a proxy"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let jobs = world.run(&["jobs", "--all", "--json"]).json();
+    assert!(jobs[0]["cost_usd"].as_f64().unwrap() > 0.0, "{jobs:#}");
+    // What holds no answer may still be billed.
+    for (status, body) in [
+        ("203 Any", "<html>no answer</html>"),
+        ("204 No Content", ""),
+    ] {
+        let reply = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let served = Served::start(reply.into_bytes());
+        let ran = Ran::of(
+            world
+                .command(&["ask", &format!("what is {status}")])
+                .env("GLOVEBOX_UPSTREAM", &served.url)
+                .env("BRAVE_ANSWERS_KEY", KEY)
+                .output()
+                .unwrap(),
+        );
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        let jobs = world.run(&["jobs", "--all", "--json"]).json();
+        let query = format!("what is {status}");
+        let jobs = jobs.as_array().unwrap();
+        let job = jobs.iter().find(|job| job["query"] == *query).unwrap();
+        assert!(job["cost_usd"].is_null(), "{job:#}");
+        assert_eq!(job["state"], "failed");
+    }
 }

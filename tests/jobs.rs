@@ -1,6 +1,10 @@
 //! Jobs from outside: real processes that are really killed, on one store.
 
+mod dead;
 mod faults;
+mod moved;
+
+mod stops;
 mod store;
 mod storm;
 mod workers;

@@ -1,12 +1,9 @@
 //! A parser that fails in the middle of a stream, as an MCP client sees it: its call ends with an error that names
 //! the failure, the output stays clean, and the server goes on.
 
-use crate::support::guest::Guest;
+use crate::support::guest::{BODY, Guest};
 use crate::support::server::{Server, Simulator, state, text};
 use serde_json::{Value, json};
-
-/// What the guest asks for, whatever it is asked.
-const BODY: &str = r#"{"model":"brave","stream":true,"messages":[{"role":"user","content":"q"}]}"#;
 
 /// A guest of the world that builds one request and fails on the first bytes of its reply.
 fn guest() -> Guest {

@@ -370,3 +370,47 @@ fn a_request_counts_and_one_beyond_the_budget_is_refused_with_the_sum() {
     let jobs = world.run(&["jobs", "list", "--all", "--json"]);
     assert_eq!(jobs.code, Some(0), "{jobs:?}");
 }
+
+#[test]
+fn the_rate_that_is_set_holds() {
+    let world = World::new();
+    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let children: Vec<_> = (0..4)
+        .map(|_| {
+            let args = ["--requests-per-second", "1", "run", &ask(), "x"];
+            world.calling(&simulator, &args).spawn().unwrap()
+        })
+        .collect();
+    for child in children {
+        assert_eq!(crate::support::finish(child).code, Some(0));
+    }
+    let mut times: Vec<u64> = simulator
+        .log()
+        .iter()
+        .map(|record| record["at_ms"].as_u64().unwrap())
+        .collect();
+    times.sort_unstable();
+    assert_eq!(times.len(), 4);
+    for pair in times.windows(2) {
+        assert!(pair[1] - pair[0] >= 1000, "two within a second: {times:?}");
+    }
+}
+
+#[test]
+fn simulated_requests_are_no_money() {
+    let world = World::new();
+    let ran = world.run(&[
+        "--simulate",
+        "--pace",
+        "0",
+        "--budget-usd-per-day",
+        "0.01",
+        "run",
+        &ask(),
+        "x",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let spend = world.run(&["spend", "--json"]).json();
+    assert_eq!(spend["total"]["calls"], 0, "{spend:#}");
+    assert_eq!(spend["simulated"]["calls"], 1);
+}

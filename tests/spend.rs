@@ -1,6 +1,7 @@
 //! What was spent, and the budget, from outside.
 
 use crate::support::machine::{Machine, Simulator, own_group, stderr, until, words};
+use crate::support::{Served, stream};
 
 #[test]
 fn nothing_spent_is_said_so() {
@@ -129,4 +130,71 @@ fn two_requests_a_second_over_all_processes() {
             "three within a second: {times:?}"
         );
     }
+}
+
+#[test]
+fn simulated_calls_are_no_money() {
+    let machine = Machine::new("https://upstream.invalid");
+    let budget = ["--budget-usd-per-day", "0.05"];
+    let simulated = ["ask", "--simulate", "--pace", "0", "what costs nothing"];
+    for _ in 0..2 {
+        let output = machine.run(&[&simulated[..], &budget].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    }
+    let research = ["research", "--simulate", "--pace", "0", "nor this"];
+    let output = machine.run(&[&research[..], &budget].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
+    let jobs = machine.json(&["jobs", "--all", "--json"]);
+    for job in jobs.as_array().unwrap() {
+        assert_eq!(job["simulated"], true, "{job:#}");
+    }
+    let listed = words(&machine.run(&["jobs", "--all"]));
+    assert_eq!(listed.matches("(simulated)").count(), 3, "{listed}");
+    let spend = machine.json(&[&["spend", "--json"][..], &budget].concat());
+    assert_eq!(spend["days"], serde_json::json!([]), "{spend:#}");
+    assert_eq!(spend["total"]["calls"], 0);
+    assert_eq!(spend["budget"]["left_usd"], 0.05);
+    assert_eq!(spend["simulated"]["calls"], 3);
+    assert!(spend["simulated"]["cost_usd"].as_f64().unwrap() > 0.1);
+    let text = words(&machine.run(&["spend"]));
+    assert!(
+        text.contains("Nothing was spent") && text.contains("Simulated, no real money: $"),
+        "{text}"
+    );
+    assert_eq!(text.matches("Simulated").count(), 1, "{text}");
+}
+
+#[test]
+fn a_cost_that_no_call_can_have_is_unknown_and_breaks_nothing() {
+    let simulator = Simulator::start("0");
+    let machine = Machine::new(&simulator.url);
+    // What is no number in JSON (NaN, 1e999) is absent: then the other figures of the tag give the cost.
+    let costs = ["1e300", "1e300", "-1", "1000.01"];
+    for cost in costs {
+        let output = machine.run(&["ask", &format!("sim:cost-{cost} what does it cost")]);
+        assert_eq!(output.status.code(), Some(0), "{cost}: {}", words(&output));
+    }
+    // The same in the headers of a reply without a usage tag.
+    for cost in costs.into_iter().chain(["1e999", "NaN", "inf"]) {
+        let reply = String::from_utf8(stream(&["an answer"])).unwrap();
+        let header = format!("200 OK\r\nx-request-total-cost: {cost}\r\n");
+        let served = Served::start(reply.replacen("200 OK\r\n", &header, 1).into_bytes());
+        let mut command = machine.command(&["ask", "what do the headers say"]);
+        let output = command
+            .env("GLOVEBOX_UPSTREAM", &served.url)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{cost}: {}", words(&output));
+    }
+    let jobs = machine.json(&["jobs", "--all", "--json"]);
+    for job in jobs.as_array().unwrap() {
+        assert_eq!(job["state"], "done", "{job:#}");
+        assert!(job["cost_usd"].is_null(), "{job:#}");
+        assert!(job["note"].as_str().unwrap().contains("unknown"), "{job:#}");
+    }
+    let spend = machine.json(&["spend", "--json", "--budget-usd-per-day", "10"]);
+    assert_eq!(spend["total"]["unknown_calls"], 11, "{spend:#}");
+    assert_eq!(spend["total"]["unknown_counted_usd"], 0.66);
+    let output = machine.run(&["ask", "--budget-usd-per-day", "10", "and after that"]);
+    assert_eq!(output.status.code(), Some(0), "{}", words(&output));
 }

@@ -10,6 +10,9 @@ pub struct Micros(pub i64);
 
 /// Micro-dollars in a dollar.
 const MICROS_A_DOLLAR: f64 = 1_000_000.0;
+/// The most that one call can cost, in US dollars. A research of 50 queries, the largest there is, costs about $4; a
+/// figure above this is a fault or an attack on the budget.
+const MOST_A_CALL: f64 = 1_000.0;
 
 impl Micros {
     /// Dollars, rounded up to the next micro-dollar: money is never counted short.
@@ -19,6 +22,16 @@ impl Micros {
         // A cost such as 0.043125000000000004 carries binary noise far below a micro-dollar.
         const NOISE: f64 = 1e-6;
         Self((usd * MICROS_A_DOLLAR - NOISE).ceil().max(0.0) as i64)
+    }
+
+    /// Returns the cost of a call as its reply states it, in US dollars. None, which means unknown, where that is no
+    /// amount that a call can cost: not a number, infinite, negative, or above $1,000. Every amount from upstream comes in
+    /// here.
+    #[must_use]
+    pub fn from_reply(usd: f64) -> Option<Self> {
+        (0.0..=MOST_A_CALL)
+            .contains(&usd)
+            .then(|| Self::from_usd(usd))
     }
 
     /// As dollars.
@@ -59,5 +72,30 @@ mod tests {
         assert_eq!(Micros::from_usd(0.000_000_4), Micros(1));
         assert_eq!(Micros::from_usd(-1.0), Micros(0));
         assert_eq!(Micros(47_875).to_string(), "$0.0479");
+    }
+
+    #[test]
+    fn a_cost_that_no_call_can_have_is_unknown() {
+        for usd in [
+            f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            1e300,
+            -1e300,
+            -1e-9,
+            1_000.000_001,
+            f64::MAX,
+        ] {
+            assert_eq!(Micros::from_reply(usd), None, "{usd}");
+        }
+        for (usd, micros) in [
+            (0.0, 0),
+            (-0.0, 0),
+            (1e-9, 1),
+            (0.05, 50_000),
+            (1_000.0, 1_000_000_000),
+        ] {
+            assert_eq!(Micros::from_reply(usd), Some(Micros(micros)), "{usd}");
+        }
     }
 }

@@ -40,6 +40,7 @@ fn job(number: usize) -> NewJob {
         payload: "{\"body\":\"…\"}".repeat(20),
         capture: Some(format!("/state/captures/{number}.sse").into()),
         reserve: Micros(60_000),
+        simulated: false,
     }
 }
 

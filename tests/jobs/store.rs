@@ -9,8 +9,8 @@ use glovebox::answers::Mode;
 use glovebox::answers::{Answers, AnswersConfig};
 use glovebox::jobs::clock::{Clock, Millis, SetClock};
 use glovebox::jobs::{
-    Desk, DeskConfig, End, Inserted, JobId, JobStore, JobsError, Lookup, Micros, NewJob, Rate,
-    Settlement, Slot, SqliteStore, State, WorkerCommand,
+    Desk, DeskConfig, End, Inserted, JobId, JobStore, JobsError, Lookup, Marked, Micros, NewJob,
+    Rate, Settlement, Slot, SqliteStore, State, StoreError, WorkerCommand,
 };
 use glovebox::sandbox::Sandbox;
 use glovebox::simulator::{Options, Simulator};
@@ -33,6 +33,7 @@ fn new_job(reserve: i64) -> NewJob {
         payload: "{}".to_owned(),
         capture: None,
         reserve: Micros(reserve),
+        simulated: false,
     }
 }
 
@@ -189,16 +190,53 @@ const RATE: Rate = Rate {
 };
 const FAR: Millis = Millis(i64::MAX);
 
+/// A job that is to wait for a slot.
+fn waiting(store: &SqliteStore) -> JobId {
+    let job = new_job(1);
+    store.insert(&job, None, NOW).unwrap();
+    job.id
+}
+
+#[test]
+fn a_slot_of_a_job_that_ended_while_it_waited_is_given_back() {
+    let store = SqliteStore::in_memory().unwrap();
+    let take = |now| {
+        let id = waiting(&store);
+        let Slot::At(at) = store.slot(&id, RATE, now, FAR).unwrap() else {
+            panic!("there is time");
+        };
+        (id, (at.0 - NOW.0) / RATE.window_ms)
+    };
+    let taken: Vec<(JobId, i64)> = (0..8).map(|_| take(NOW)).collect();
+    let windows: Vec<i64> = taken.iter().map(|(_, window)| *window).collect();
+    assert_eq!(windows, [0, 0, 1, 1, 2, 2, 3, 3]);
+    let dead = |number: usize| {
+        let end = end(State::Interrupted, Settlement::Cost(Micros(0)));
+        store.finish(&taken[number].0, &end, NOW).unwrap();
+    };
+    // The first two may have been used.
+    for number in [0, 1, 5, 3] {
+        dead(number);
+    }
+    let again: Vec<i64> = (0..3).map(|_| take(NOW).1).collect();
+    assert_eq!(again, [1, 2, 4], "the earliest first, and each once");
+    dead(6);
+    let late = NOW.plus(3 * RATE.window_ms + 1);
+    assert!(take(late).1 >= 4, "a slot that has passed is not given");
+}
+
 #[test]
 fn slots_are_in_order_and_no_window_holds_three() {
     let dir = tempfile::tempdir().unwrap();
     let stores = hands(&dir.path().join("jobs.db"), 5);
     let mut slots: Vec<i64> = all_at_once(&stores, |_, store| {
         let mine: Vec<i64> = (0..10)
-            .map(|_| match store.slot(RATE, NOW, FAR).unwrap() {
-                Slot::At(at) => at.0,
-                Slot::TooLate(_) => panic!("there is time"),
-            })
+            .map(
+                |_| match store.slot(&waiting(store), RATE, NOW, FAR).unwrap() {
+                    Slot::At(at) => at.0,
+                    Slot::TooLate(_) => panic!("there is time"),
+                },
+            )
             .collect();
         assert!(mine.is_sorted(), "whoever asks later goes later");
         mine
@@ -222,25 +260,29 @@ fn slots_are_in_order_and_no_window_holds_three() {
 fn a_slot_beyond_the_deadline_is_not_taken() {
     let store = SqliteStore::in_memory().unwrap();
     for _ in 0..2 {
-        assert_eq!(store.slot(RATE, NOW, NOW).unwrap(), Slot::At(NOW));
+        let slot = store.slot(&waiting(&store), RATE, NOW, NOW).unwrap();
+        assert_eq!(slot, Slot::At(NOW));
     }
     let next = NOW.plus(RATE.window_ms);
     assert_eq!(
-        store.slot(RATE, NOW, NOW.plus(500)).unwrap(),
+        store
+            .slot(&waiting(&store), RATE, NOW, NOW.plus(500))
+            .unwrap(),
         Slot::TooLate(next)
     );
-    assert_eq!(store.slot(RATE, NOW, FAR).unwrap(), Slot::At(next));
+    let slot = store.slot(&waiting(&store), RATE, NOW, FAR).unwrap();
+    assert_eq!(slot, Slot::At(next));
 }
 
 #[test]
 fn a_clock_that_was_set_back_holds_nobody_up() {
     let store = SqliteStore::in_memory().unwrap();
     for _ in 0..4 {
-        store.slot(RATE, NOW, FAR).unwrap();
+        store.slot(&waiting(&store), RATE, NOW, FAR).unwrap();
     }
     let hour_back = NOW.plus(-3_600_000);
     assert_eq!(
-        store.slot(RATE, hour_back, FAR).unwrap(),
+        store.slot(&waiting(&store), RATE, hour_back, FAR).unwrap(),
         Slot::At(hour_back)
     );
 }
@@ -519,4 +561,199 @@ fn time_is_told_as_it_is() {
         SetClock::new(NOW).now().rfc3339(),
         "2026-05-28T20:26:40.000Z"
     );
+}
+
+#[test]
+fn a_cancelled_job_is_not_marked_as_sent() {
+    let store = SqliteStore::in_memory().unwrap();
+    let mark = |job: &NewJob| store.mark_sent(&job.id, NOW).unwrap();
+    let (cancelled, ended, running) = (new_job(1), new_job(1), new_job(1));
+    for job in [&cancelled, &ended, &running] {
+        store.insert(job, None, NOW).unwrap();
+        store.begin(&job.id, NOW).unwrap();
+    }
+    assert!(store.request_cancel(&cancelled.id, NOW).unwrap());
+    store
+        .finish(&ended.id, &end(State::Failed, Settlement::Unknown), NOW)
+        .unwrap();
+    assert_eq!(mark(&cancelled), Marked::Cancelled);
+    assert_eq!(mark(&ended), Marked::Ended);
+    assert_eq!(mark(&new_job(1)), Marked::Ended, "it is not there");
+    assert_eq!(mark(&running), Marked::Sent);
+    let Lookup::Found(job) = store.lookup(&cancelled.id).unwrap() else {
+        panic!("lost");
+    };
+    assert_eq!(job.sent, None);
+}
+
+#[test]
+fn a_value_that_the_tables_refuse_is_no_damage() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("jobs.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let job = new_job(60_000);
+    store.insert(&job, None, NOW).unwrap();
+    let twice = store.insert(&job, None, NOW).unwrap_err();
+    let overflow = {
+        let huge = Settlement::Cost(Micros(i64::MAX));
+        let (first, second) = (new_job(1), new_job(1));
+        for job in [&first, &second] {
+            store.insert(job, None, NOW).unwrap();
+        }
+        store
+            .finish(&first.id, &end(State::Done, huge), NOW)
+            .unwrap();
+        store
+            .finish(&second.id, &end(State::Done, huge), NOW)
+            .unwrap_err()
+    };
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other
+        .execute("UPDATE job SET state = 'unheard-of'", [])
+        .unwrap();
+    let unreadable = store.lookup(&job.id).unwrap_err();
+    for error in [twice, overflow, unreadable] {
+        assert!(matches!(error, StoreError::Value { .. }), "{error:?}");
+        let text = error.to_string();
+        assert!(
+            !text.contains("damaged") && text.contains("report"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn sums_that_an_absurd_cost_broke_are_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("jobs.db");
+    let (good, bad) = (new_job(60_000), new_job(60_000));
+    {
+        let store = SqliteStore::open(&path).unwrap();
+        for (job, cost) in [(&good, 47_875), (&bad, i64::MAX - 50_000)] {
+            store.insert(job, None, NOW).unwrap();
+            let cost = Settlement::Cost(Micros(cost));
+            store.finish(&job.id, &end(State::Done, cost), NOW).unwrap();
+        }
+    }
+    // As a version before this one left it.
+    let old = rusqlite::Connection::open(&path).unwrap();
+    old.execute_batch(
+        "ALTER TABLE job DROP COLUMN simulated; ALTER TABLE ledger DROP COLUMN simulated;
+         ALTER TABLE spend DROP COLUMN simulated; ALTER TABLE slot DROP COLUMN job; PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+    let store = SqliteStore::open(&path).unwrap();
+    let rows = store.spend(NOW.day()).unwrap();
+    assert_eq!(rows.len(), 1);
+    let row = &rows[0];
+    assert_eq!((row.calls, row.settled), (2, Micros(47_875)), "{row:?}");
+    assert_eq!((row.unknown_calls, row.unknown), (1, Micros(60_000)));
+    assert!(!row.simulated);
+    let Lookup::Found(job) = store.lookup(&bad.id).unwrap() else {
+        panic!("lost");
+    };
+    assert_eq!(job.cost, None);
+}
+
+#[test]
+fn simulated_calls_count_in_no_budget_and_no_sum() {
+    let store = SqliteStore::in_memory().unwrap();
+    let budget = Some(Micros(100_000));
+    let simulated = |reserve| NewJob {
+        simulated: true,
+        ..new_job(reserve)
+    };
+    let first = simulated(1_600_000);
+    for job in [&first, &simulated(60_000)] {
+        let inserted = store.insert(job, budget, NOW).unwrap();
+        assert!(
+            matches!(&inserted, Inserted::New(job) if job.simulated),
+            "{inserted:?}"
+        );
+    }
+    let cost = Settlement::Cost(Micros(500_000));
+    store
+        .finish(&first.id, &end(State::Done, cost), NOW)
+        .unwrap();
+    let real = store.insert(&new_job(60_000), budget, NOW).unwrap();
+    assert!(matches!(&real, Inserted::New(job) if !job.simulated));
+    let over = store.insert(&new_job(60_000), budget, NOW).unwrap();
+    assert!(
+        matches!(
+            over,
+            Inserted::OverBudget {
+                spent: Micros(0),
+                reserved: Micros(60_000)
+            }
+        ),
+        "{over:?}"
+    );
+    let rows = store.spend(NOW.day()).unwrap();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| (row.tool.as_str(), row.simulated, row.calls, row.settled))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("ask", false, 1, Micros(0)),
+            ("ask", true, 2, Micros(500_000))
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_question_to_another_origin_or_with_another_key_is_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
+    let key = |text: &str| ApiKey::parse(text, "a test").unwrap();
+    let at = |origin: &str, key: ApiKey| {
+        let config = UpstreamConfig {
+            origin: Origin::parse(origin).unwrap(),
+            key: Ok(key),
+        };
+        Desk::new(DeskConfig {
+            state_dir: dir.path().to_owned(),
+            keep: Duration::from_secs(24 * 3600),
+            budget: None,
+            rate: RATE,
+            answers: answers.clone(),
+            client: Box::new(move || Client::new(config.clone())),
+            clock: Arc::new(SetClock::new(NOW)),
+            worker: WorkerCommand::this_program(|_| false, Vec::new()),
+        })
+    };
+    let first = at("http://127.0.0.1:1", key("BSAfirstkey0123456789"));
+    let same = at("http://127.0.0.1:1", key("BSAfirstkey0123456789"));
+    let other_key = at("http://127.0.0.1:1", key("BSAotherkey0123456789"));
+    let other_origin = at("http://127.0.0.1:2", key("BSAfirstkey0123456789"));
+    let mut research = call("who is asked, and by whom");
+    research.mode = Mode::Research;
+    research.question.enable_citations = None;
+    research.question.enable_research = Some(true);
+    let mut ids = Vec::new();
+    for (desk, already) in [
+        (&first, false),
+        (&same, true),
+        (&other_key, false),
+        (&other_origin, false),
+        (&first, true),
+    ] {
+        let submitted = desk.submit(research.clone()).await.unwrap();
+        assert_eq!(submitted.already_running, already);
+        ids.push(submitted.job.id);
+    }
+    assert_eq!((&ids[1], &ids[4]), (&ids[0], &ids[0]));
+    assert!(ids[2] != ids[0] && ids[3] != ids[0] && ids[2] != ids[3]);
+    let kept: Vec<u8> = ["jobs.db", "jobs.db-wal", "secret"]
+        .iter()
+        .flat_map(|name| std::fs::read(dir.path().join(name)).unwrap_or_default())
+        .collect();
+    for part in [&b"BSAfirstkey"[..], b"BSAotherkey"] {
+        assert!(
+            !kept.windows(part.len()).any(|window| window == part),
+            "a key is in the state folder"
+        );
+    }
 }

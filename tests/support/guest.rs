@@ -8,6 +8,10 @@ use wit_parser::Resolve;
 /// Where the WIT of the answers component is, and the version of its package.
 const ANSWERS_WIT: (&str, &str) = ("../wit/answers", "0.2.0");
 
+/// A request that a guest can build, whatever it is asked.
+pub const BODY: &str =
+    r#"{"model":"brave","stream":true,"messages":[{"role":"user","content":"q"}]}"#;
+
 /// Encodes a core module, in text, as a component of a world.
 pub fn encode(
     resolve: &Resolve,

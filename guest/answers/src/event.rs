@@ -228,4 +228,6 @@ pub struct Batch {
     pub events: Vec<Event>,
     /// At most once a stream is it new; later pushes repeat it.
     pub error: Option<StreamError>,
+    /// Whether the reply has said that it is over (`[DONE]`). What is pushed later changes nothing.
+    pub ended: bool,
 }

@@ -102,7 +102,9 @@ impl Parser {
             let collector = &mut self.reader.collector;
             collector.fail(StreamErrorKind::StreamLimit, message, self.total);
         }
-        self.reader.batch()
+        let mut batch = self.reader.batch();
+        batch.ended |= is_done(self.framer.open_event());
+        batch
     }
 
     /// The events that only the end brings (held-back text, an unclosed answer), then the outcome.
@@ -211,6 +213,7 @@ impl Reader {
         Batch {
             events: self.collector.take_events(),
             error: self.collector.error.clone(),
+            ended: self.ending.done,
         }
     }
 
@@ -230,7 +233,7 @@ impl Reader {
         if data.is_empty() || self.ending.done {
             return None;
         }
-        if data.trim_ascii() == b"[DONE]" {
+        if is_done(data) {
             self.recognised = true;
             self.ending.done = true;
             return None;
@@ -343,6 +346,11 @@ impl Reader {
         self.collector.complete_usage(self.headers, self.completion);
         self.collector.finish(ended, salvaged, self.ending)
     }
+}
+
+/// Whether an event's data is the mark of the end.
+fn is_done(data: &[u8]) -> bool {
+    data.trim_ascii() == b"[DONE]"
 }
 
 /// One reply that is all there, with the default limits.

@@ -67,6 +67,12 @@ impl Framer {
         self.line.is_empty() && !self.has_data && !self.after_cr && !self.first_line
     }
 
+    /// The data so far of an event that has not ended. Real streams end after the line of their last event, without the
+    /// blank line.
+    pub(crate) fn open_event(&self) -> &[u8] {
+        if self.has_data { &self.data } else { &[] }
+    }
+
     /// Takes note that the caller read this many bytes: one or more whole events.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.offset += bytes as u64;

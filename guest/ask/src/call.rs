@@ -46,7 +46,7 @@ pub(crate) fn origin(given: Option<&str>) -> Result<String, String> {
     }
 }
 
-/// Sends the request. A status other than 200 becomes the library's sentence for it.
+/// Sends the request. A status that is no success becomes the library's sentence for it.
 pub(crate) async fn send(origin: &str, key: &str, request: HttpRequest) -> Result<Reply, String> {
     let mut builder = Request::builder()
         .method(request.method.as_str())
@@ -77,7 +77,7 @@ pub(crate) async fn send(origin: &str, key: &str, request: HttpRequest) -> Resul
         broken: None,
         body: reply.into_body().into_boxed_body(),
     };
-    if status == 200 {
+    if (200..300).contains(&status) {
         return Ok(reply);
     }
     let mut body = Vec::new();

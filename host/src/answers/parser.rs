@@ -59,6 +59,7 @@ impl Parser {
                 Ok(batch) => {
                     all.events.extend(batch.events);
                     all.error = all.error.or(batch.error);
+                    all.ended |= batch.ended;
                 }
                 Err(error) if all.events.is_empty() => return Err(error),
                 Err(_) => break,

@@ -136,3 +136,16 @@ impl Outcome {
 fn is_limit(kind: &str) -> bool {
     kind.ends_with("-limit") || kind.starts_with("sandbox-")
 }
+
+impl Limits {
+    /// No limits beside the component's own.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self {
+            line_bytes: None,
+            tag_bytes: None,
+            text_bytes: None,
+            stream_bytes: None,
+        }
+    }
+}

@@ -1,13 +1,13 @@
 //! The rate and the budget of requests that a component makes.
 
-use http::HeaderMap;
-use serde_json::Value;
+mod reserve;
+
+use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
-use crate::answers::question::QUERIES;
-use crate::answers::{Mode, cost};
+use self::reserve::reservation;
 use crate::jobs::{JobsError, Micros, Outside, OutsideCall};
-use crate::wasi::{Gate, Leave, Ticket};
+use crate::wasi::{Asked, Gate, Leave, Ticket};
 
 /// The tool of such calls in the ledger.
 const TOOL: &str = "run";
@@ -22,10 +22,11 @@ pub struct RunGate(pub Outside);
 struct RunTicket(OutsideCall);
 
 impl Gate for RunGate {
-    fn admit<'a>(&'a self, body: &'a [u8], deadline: Instant) -> Leave<'a> {
+    fn admit<'a>(&'a self, asked: Asked<'a>, deadline: Instant) -> Leave<'a> {
         Box::pin(async move {
-            let (mode, estimate) = estimate_of(body);
-            let call = self.0.begin(TOOL, mode, body, estimate, deadline).await;
+            let (mode, estimate) = reservation(&asked);
+            let call = self.0.begin(TOOL, mode, asked.body, estimate, deadline);
+            let call = call.await;
             let call = call.map_err(|error| error.to_string())?;
             Ok(Box::new(RunTicket(call)) as Box<dyn Ticket>)
         })
@@ -33,17 +34,14 @@ impl Gate for RunGate {
 }
 
 impl Ticket for RunTicket {
-    fn replied(self: Box<Self>, status: u16, headers: &HeaderMap) {
-        let told = headers
-            .get(COST_HEADER)
-            .and_then(|cost| cost.to_str().ok()?.parse().ok());
+    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) {
         // Only what succeeds is billed.
-        let cost = if status == 200 {
-            told.map(Micros::from_usd)
+        let cost = if status.is_success() {
+            stated_cost(headers)
         } else {
             Some(Micros(0))
         };
-        log(self.0.end(cost, status == 200));
+        log(self.0.end(cost, status.is_success()));
     }
 
     fn unsent(self: Box<Self>) {
@@ -51,22 +49,14 @@ impl Ticket for RunTicket {
     }
 }
 
-/// What a request could cost. Whatever mentions research is taken for it.
-fn estimate_of(body: &[u8]) -> (Mode, Micros) {
-    let text = String::from_utf8_lossy(body);
-    if !text.contains("enable_research") {
-        return (Mode::Answer, cost::ANSWER);
+/// The cost that a reply states; none where it states none, several, or one that no call can have.
+fn stated_cost(headers: &HeaderMap) -> Option<Micros> {
+    let mut stated = headers.get_all(COST_HEADER).iter();
+    let cost = stated.next()?.to_str().ok()?.parse().ok()?;
+    match stated.next() {
+        None => Micros::from_reply(cost),
+        Some(_) => None,
     }
-    let fields: Value = serde_json::from_str(&text).unwrap_or_default();
-    let cap = fields
-        .get("research_maximum_number_of_queries")
-        .and_then(Value::as_u64);
-    let default = u32::try_from(QUERIES.default).unwrap_or_default();
-    let most = QUERIES.most.unsigned_abs();
-    let cap = cap.map_or(default, |cap| {
-        u32::try_from(cap.min(most)).unwrap_or(default)
-    });
-    (Mode::Research, cost::research(cap))
 }
 
 /// A ledger that cannot be written is no reason to keep a reply from the component that paid for it.

@@ -220,7 +220,7 @@ fn row(job: &Job, now: Millis) -> [String; 6] {
 /// What a job cost, in a word.
 fn cost(job: &Job) -> String {
     match (job.cost, job.state.ended()) {
-        (Some(cost), _) => cost.to_string(),
+        (Some(cost), _) => job.amount(cost),
         (None, true) => "unknown".to_owned(),
         (None, false) => "-".to_owned(),
     }
@@ -283,11 +283,11 @@ fn sheet(job: &Job) -> Vec<String> {
         facts.push(("took", length(job.elapsed_ms(now) / 1000)));
     }
     if let Some(progress) = &job.progress {
-        facts.push(("progress", progress_words(progress, job.state)));
+        facts.push(("progress", progress_words(job, progress)));
     }
     facts.push(("cost", cost(job)));
     if !job.state.ended() || job.cost.is_none() {
-        facts.push(("reserved", job.reserved.to_string()));
+        facts.push(("reserved", job.amount(job.reserved)));
     }
     if let Some(error) = &job.error {
         facts.push(("error", format!("{} ({})", error.message, error.kind)));
@@ -305,7 +305,7 @@ fn sheet(job: &Job) -> Vec<String> {
         .collect()
 }
 
-fn progress_words(progress: &Value, state: State) -> String {
+fn progress_words(job: &Job, progress: &Value) -> String {
     let number = |name: &str| progress.get(name).and_then(Value::as_u64).unwrap_or(0);
     let counted = |name: &str, one: &str, many: &str| match number(name) {
         1 => format!("1 {one}"),
@@ -317,12 +317,12 @@ fn progress_words(progress: &Value, state: State) -> String {
         counted("queries", "query", "queries"),
         counted("urls_analyzed", "page", "pages"),
     );
-    if state.ended() {
+    if job.state.ended() {
         return words;
     }
     let cost =
         crate::answers::cost::so_far(number("queries"), number("tokens_in"), number("tokens_out"));
-    format!("{words}, about {cost} so far")
+    format!("{words}, about {} so far", job.amount(cost))
 }
 
 impl Fetch {

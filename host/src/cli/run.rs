@@ -9,7 +9,7 @@ use super::desk;
 use super::gate::RunGate;
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
-use crate::jobs::{JobsError, Micros, Outside};
+use crate::jobs::{JobsError, Micros, Outside, Rate};
 use crate::policy::limiter::DEFAULT_RATE;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
@@ -64,7 +64,7 @@ impl Run {
             Some(simulator) => (Origin::parse(&simulator.url())?, Some(ApiKey::simulated())),
             None => (settings.upstream.value.clone(), key(settings.key())),
         };
-        let outside = match outside(settings) {
+        let outside = match outside(settings, simulator.is_some()) {
             Ok(outside) => outside,
             Err(error) => {
                 tell(&error.to_string());
@@ -105,13 +105,17 @@ impl Run {
 }
 
 /// Where its requests are counted.
-fn outside(settings: &Settings) -> Result<Outside, JobsError> {
+fn outside(settings: &Settings, simulated: bool) -> Result<Outside, JobsError> {
     let budget = settings.budget_per_day.value;
     let budget = budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX)));
     Outside::open(
         &settings.state_dir.value,
         budget,
-        DEFAULT_RATE,
+        Rate {
+            count: settings.requests_per_second.value,
+            ..DEFAULT_RATE
+        },
+        simulated,
         Arc::new(WallClock),
     )
 }

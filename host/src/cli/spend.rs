@@ -54,6 +54,13 @@ fn lines(report: &SpendReport) -> Vec<String> {
         lines.push(String::new());
         lines.push(total(report.total));
     }
+    if report.simulated.calls > 0 {
+        lines.push(String::new());
+        lines.push(format!(
+            "Simulated, no real money: {}",
+            total(report.simulated)
+        ));
+    }
     lines.push(String::new());
     match report.budget {
         Some(budget) => lines.extend(budget_lines(&report.today, budget)),

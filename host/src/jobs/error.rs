@@ -168,6 +168,8 @@ const fn store_kind(error: &StoreError) -> &'static str {
         StoreError::Corrupt { .. } => "store-corrupt",
         StoreError::Full { .. } => "store-full",
         StoreError::Unusable { .. } => "store-unusable",
+        StoreError::Value { .. } => "store-value",
+        StoreError::Moved { .. } => "store-moved",
         StoreError::Busy { .. } => "store-busy",
     }
 }

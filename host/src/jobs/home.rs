@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use uuid::Uuid;
 
 use super::model::JobId;
 
 /// Mode of the folders: the owner alone.
 const DIR_MODE: u32 = 0o700;
+/// Random UUIDs in the folder's secret, of 122 bits each.
+const SECRET_PARTS: usize = 2;
 /// Mode of the files: the owner alone.
 const FILE_MODE: u32 = 0o600;
 
@@ -49,6 +53,31 @@ impl Home {
     #[must_use]
     pub fn database(&self) -> PathBuf {
         self.root.join("jobs.db")
+    }
+
+    /// Returns the secret of this folder, made by the first who needs it. It keys hashes of what must not be readable from
+    /// the store.
+    ///
+    /// # Errors
+    /// When it can neither be read nor made.
+    pub fn secret(&self) -> io::Result<Vec<u8>> {
+        let path = self.root.join("secret");
+        match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            read => return read,
+        }
+        // Written whole before it has its name, so that nobody reads a part; the first to name its own wins.
+        let mut file = tempfile::NamedTempFile::new_in(&self.root)?;
+        for _ in 0..SECRET_PARTS {
+            file.write_all(Uuid::new_v4().as_bytes())?;
+        }
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(&path) {
+            Ok(_) => {}
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.error),
+        }
+        fs::read(path)
     }
 
     /// The folder of the raw streams.

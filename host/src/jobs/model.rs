@@ -172,6 +172,8 @@ pub struct Job {
     pub cost: Option<Micros>,
     /// What was set aside for it.
     pub reserved: Micros,
+    /// Whether the simulator took the upstream's place: no real money.
+    pub simulated: bool,
     /// Where its raw stream is kept.
     pub capture: Option<PathBuf>,
     /// Why it did not end well.
@@ -201,10 +203,25 @@ impl Job {
             "capture": self.capture,
             "error": self.error,
         });
-        if let (Some(note), Some(object)) = (&self.note, job.as_object_mut()) {
-            object.insert("note".to_owned(), Value::String(note.clone()));
+        if let Some(object) = job.as_object_mut() {
+            if self.simulated {
+                object.insert("simulated".to_owned(), Value::Bool(true));
+            }
+            if let Some(note) = &self.note {
+                object.insert("note".to_owned(), Value::String(note.clone()));
+            }
         }
         job
+    }
+
+    /// An amount of this job for a person: marked where it is no real money.
+    #[must_use]
+    pub fn amount(&self, amount: Micros) -> String {
+        if self.simulated {
+            format!("{amount} (simulated)")
+        } else {
+            amount.to_string()
+        }
     }
 
     /// The exit status of a command that ends with this job.

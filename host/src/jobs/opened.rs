@@ -84,6 +84,8 @@ impl Opened {
         let Some(home) = &self.home else {
             return Ok(());
         };
+        // The files that are there now may belong to the jobs of another store.
+        self.store.in_place()?;
         for id in home.ids_of_files_older_than(keep) {
             if !matches!(self.store.lookup(&id)?, Lookup::Found(_)) {
                 home.remove_files(&id).map_err(|source| JobsError::Folder {

@@ -12,7 +12,7 @@ use super::error::JobsError;
 use super::lease::Lease;
 use super::model::{JobId, Micros, State};
 use super::opened::Opened;
-use super::store::{End, Inserted, NewJob, Rate, Settlement};
+use super::store::{End, Inserted, Marked, NewJob, Rate, Settlement};
 use super::work::Work;
 use crate::answers::{HttpRequest, Mode};
 use crate::policy::limiter::{SharedLimiter, SlotError};
@@ -24,6 +24,7 @@ pub struct Outside {
     opened: Opened,
     budget: Option<Micros>,
     rate: Rate,
+    simulated: bool,
 }
 
 /// A call that may be sent now. Dropped without an end, it is settled like that of an owner who died: it may
@@ -37,7 +38,7 @@ pub struct OutsideCall {
 
 impl Outside {
     /// Opens the store of this folder. Without a budget, a folder that cannot be used is no obstacle: then the
-    /// calls are counted in this process alone.
+    /// calls are counted in this process alone. Simulated calls count in no budget.
     ///
     /// # Errors
     /// When there is a budget and the store cannot be used.
@@ -45,6 +46,7 @@ impl Outside {
         folder: &Path,
         budget: Option<Micros>,
         rate: Rate,
+        simulated: bool,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, JobsError> {
         let opened = match Opened::folder(folder, Arc::clone(&clock)) {
@@ -56,6 +58,7 @@ impl Outside {
             opened,
             budget,
             rate,
+            simulated,
         })
     }
 
@@ -74,17 +77,22 @@ impl Outside {
         let call = self.insert(tool, mode, body, estimate, deadline)?;
         let clock = Arc::clone(&self.opened.clock);
         let limiter = SharedLimiter::new(Arc::clone(&self.opened.store), clock, self.rate);
-        if let Err(error) = limiter.wait(deadline).await {
+        if let Err(error) = limiter.wait(&call.id, deadline).await {
             call.end(Some(Micros(0)), false)?;
             return Err(match error {
                 SlotError::Store(error) => error.into(),
                 other => JobsError::Upstream(NoSlot(other.to_string()).into()),
             });
         }
-        self.opened
-            .store
-            .mark_sent(&call.id, self.opened.clock.now())?;
-        Ok(call)
+        let now = self.opened.clock.now();
+        match self.opened.store.mark_sent(&call.id, now)? {
+            Marked::Sent => Ok(call),
+            Marked::Cancelled | Marked::Ended => {
+                call.end(Some(Micros(0)), false)?;
+                let why = "the call was cancelled; nothing was sent".to_owned();
+                Err(JobsError::Upstream(NoSlot(why).into()))
+            }
+        }
     }
 
     fn insert(
@@ -95,6 +103,7 @@ impl Outside {
         estimate: Micros,
         deadline: Instant,
     ) -> Result<OutsideCall, JobsError> {
+        self.opened.store.in_place()?;
         let id = JobId::new();
         let lease = match self.opened.home.as_ref().map(|home| home.lock(&id)) {
             None => None,
@@ -122,6 +131,7 @@ impl Outside {
             payload: work.to_text()?,
             capture: None,
             reserve: estimate,
+            simulated: self.simulated,
         };
         let call = OutsideCall {
             id,

@@ -7,15 +7,21 @@ use bytes::Bytes;
 
 use super::JobsError;
 use super::capture::Capture;
+use super::result::Cause;
+use super::stop::Level;
 use crate::answers::{Event, Mode, Read, Reading, empty};
-use crate::sandbox::SandboxError;
+use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
 /// What a piece of the reply gave.
 pub(super) struct Batch {
     /// What was read.
     pub(super) events: Vec<Event>,
-    /// Whether the parser wants no more.
+    /// Whether the reply has said that it is over.
+    pub(super) ended: bool,
+    /// Whether the parser wants no more: it is over, or there is an error in it.
     pub(super) over: bool,
+    /// Why the rest of the piece was not read, where the call is to stop.
+    pub(super) stopped: Option<Cause>,
 }
 
 /// A reply on its way.
@@ -49,14 +55,15 @@ impl Reader {
         }
     }
 
-    /// The next bytes.
+    /// The next bytes, until the call is to stop: that is looked for before each entry into the sandbox.
     pub(super) async fn push(
         &mut self,
         pieces: Vec<Bytes>,
+        stop: Level,
     ) -> Result<Result<Batch, SandboxError>, JobsError> {
         let mut inner = self.inner.take().ok_or_else(lost)?;
         let (inner, batch) = tokio::task::spawn_blocking(move || {
-            let batch = inner.push(&pieces);
+            let batch = inner.push(&pieces, &stop);
             (inner, batch)
         })
         .await
@@ -79,12 +86,19 @@ fn lost() -> JobsError {
 }
 
 impl Inner {
-    fn push(&mut self, pieces: &[Bytes]) -> Result<Batch, SandboxError> {
+    fn push(&mut self, pieces: &[Bytes], stop: &Level) -> Result<Batch, SandboxError> {
         let mut batch = Batch {
             events: Vec::new(),
+            ended: false,
             over: false,
+            stopped: None,
         };
-        for piece in pieces {
+        // One entry into the sandbox is bounded by the CPU limit of a call. Before each, the call may have to stop.
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(CHUNK_BYTES)) {
+            batch.stopped = stop.now();
+            if batch.stopped.is_some() {
+                break;
+            }
             self.capture.append(piece);
             let Some(reading) = &mut self.reading else {
                 continue;
@@ -92,7 +106,8 @@ impl Inner {
             match reading.push(piece) {
                 Ok(read) => {
                     batch.events.extend(read.events);
-                    batch.over |= read.error.is_some();
+                    batch.ended |= read.ended;
+                    batch.over |= read.ended || read.error.is_some();
                 }
                 Err(error) => {
                     // The parser repeats its error at the end; what was read before it goes out first.

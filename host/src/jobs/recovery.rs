@@ -11,8 +11,8 @@ use super::model::{Job, JobFault, JobId, Micros, State};
 use super::opened::Opened;
 use super::result::{bare, frame, render, settle, unknown_note, whole};
 use super::store::{End, Lookup, Rendered, Settlement};
-use super::work::{Work, headers_of};
-use crate::answers::{Answers, Outcome, OutcomeError, empty};
+use super::work::headers_of;
+use crate::answers::{Answers, Mode, Outcome, OutcomeError, empty};
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
 /// Settles every job whose owner is gone. One that cannot be settled does not keep the others from it.
@@ -31,6 +31,10 @@ pub(super) fn recover(opened: &Opened, answers: &Answers, id: &JobId) -> Result<
         // A store in memory has no other owners.
         return Ok(());
     };
+    if opened.store.in_place().is_err() {
+        // The locks that are in the folder now say nothing about the jobs of this store.
+        return Ok(());
+    }
     let path = home.lock(id);
     let taken = Lease::take(&path).map_err(|source| JobsError::Folder { path, source })?;
     let Some(lease) = taken else {
@@ -56,31 +60,28 @@ fn verdict(opened: &Opened, answers: &Answers, job: &Job) -> Result<End, JobsErr
     if job.sent.is_none() {
         return Ok(never_sent());
     }
-    let Some(payload) = opened.store.payload(&job.id)? else {
-        return Err(JobsError::Defect(format!("job {} has no payload", job.id)));
+    let mode = if job.mode == Mode::Research.name() {
+        Mode::Research
+    } else {
+        Mode::Answer
     };
-    let work = Work::parse(&payload.payload)?;
-    let mut outcome = match job.capture.as_deref().map(read).transpose() {
+    let head = opened.store.payload(&job.id)?.and_then(|kept| kept.head);
+    let (outcome, unread) = match job.capture.as_deref().map(read).transpose() {
         Ok(Some(bytes)) if !bytes.is_empty() => {
-            let headers = headers_of(payload.head.as_deref());
-            answers
-                .read(work.mode(), headers, &bytes, CHUNK_BYTES)?
-                .outcome
+            let read = answers.read(mode, headers_of(head.as_deref()), &bytes, CHUNK_BYTES)?;
+            (read.outcome, read.broken.map(|error| error.to_string()))
         }
-        Ok(_) => empty(work.mode()),
-        Err(error) => {
-            tracing::warn!(id = %job.id, %error, "a capture cannot be read");
-            empty(work.mode())
-        }
+        Ok(_) => (empty(mode), None),
+        Err(error) => (empty(mode), Some(error.to_string())),
     };
-    if outcome.complete && outcome.error.is_none() {
+    if unread.is_none() && outcome.complete && outcome.error.is_none() {
         return done(answers, &outcome);
     }
     let captured = job.capture.as_deref().is_some_and(Path::exists);
-    interrupted(answers, &mut outcome, captured)
+    interrupted(answers, outcome, unread.as_deref(), captured)
 }
 
-/// A capture that is not there is an empty one: nothing had come.
+/// The bytes of a capture. One that was never made is empty: nothing had come.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -102,7 +103,7 @@ fn never_sent() -> End {
     }
 }
 
-/// The outcome as it is kept. A component that cannot be used at all is no reason to settle anything: the next
+/// Returns the outcome as it is kept. A component that cannot be used at all is no reason to settle anything: the next
 /// process may have another one.
 fn rendered(answers: &Answers, outcome: &Outcome) -> Result<Rendered, JobsError> {
     match render(answers, outcome) {
@@ -126,17 +127,31 @@ fn done(answers: &Answers, outcome: &Outcome) -> Result<End, JobsError> {
     })
 }
 
-fn interrupted(answers: &Answers, outcome: &mut Outcome, captured: bool) -> Result<End, JobsError> {
-    let message = "the process that worked on it died; what its capture holds is the result, incomplete. It is not started again by itself";
+fn interrupted(
+    answers: &Answers,
+    mut outcome: Outcome,
+    unread: Option<&str>,
+    captured: bool,
+) -> Result<End, JobsError> {
+    let message = match unread {
+        None => "the process that worked on it died; what its capture holds is the result, incomplete. It is not started again by itself".to_owned(),
+        Some(why) => format!(
+            "the process that worked on it died, and the sandbox cannot read all of its capture ({why}); what could be read is the result, and the capture is kept as it is. It is not started again by itself"
+        ),
+    };
+    // What a capture that could not be read to its end says of the cost is not the last word.
+    let settlement = match unread {
+        None => settle(&outcome, false),
+        Some(_) => Settlement::Unknown,
+    };
     outcome.error.get_or_insert_with(|| OutcomeError {
         kind: "interrupted".to_owned(),
-        message: message.to_owned(),
+        message: message.clone(),
     });
-    let settlement = settle(outcome, false);
     Ok(End {
         state: State::Interrupted,
         settlement,
-        outcome: Some(rendered(answers, outcome)?),
+        outcome: Some(rendered(answers, &outcome)?),
         whole: false,
         captured,
         error: Some(JobFault::new("interrupted", message)),

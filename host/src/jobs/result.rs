@@ -6,6 +6,7 @@ use super::model::{INCOMPLETE, JobFault, Micros, State};
 use super::store::{Rendered, Settlement};
 use crate::answers::{Answers, Format, Outcome, OutcomeError, Progress, unrendered};
 use crate::sandbox::SandboxError;
+use crate::upstream::UpstreamError;
 
 /// The outcome in every form that is kept.
 pub(super) fn render(answers: &Answers, outcome: &Outcome) -> Result<Rendered, SandboxError> {
@@ -39,7 +40,10 @@ pub(super) enum Cause {
         free: bool,
     },
     /// Somebody asked for it to stop.
-    Cancelled,
+    Cancelled {
+        /// Whether nothing can have been billed.
+        free: bool,
+    },
     /// The owner was told to stop.
     Stopped,
 }
@@ -68,7 +72,11 @@ pub(super) fn judge(cause: &Cause, outcome: &mut Outcome, sent: bool) -> Verdict
             message: error.message.clone(),
         });
     }
-    let free = !sent || matches!(cause, Cause::Fault { free: true, .. });
+    let free = !sent
+        || matches!(
+            cause,
+            Cause::Fault { free: true, .. } | Cause::Cancelled { free: true }
+        );
     let settlement = settle(outcome, free);
     Verdict {
         state,
@@ -92,7 +100,7 @@ fn state_of(cause: &Cause, outcome: &Outcome) -> (State, Option<JobFault>) {
             (State::Failed, Some(JobFault::new(INCOMPLETE, message)))
         }
         Cause::Fault { fault, .. } => (State::Failed, Some(fault.clone())),
-        Cause::Cancelled => {
+        Cause::Cancelled { .. } => {
             let message = "cancelled; what had come is kept as the result";
             (State::Cancelled, Some(JobFault::new("cancelled", message)))
         }
@@ -106,10 +114,11 @@ fn state_of(cause: &Cause, outcome: &Outcome) -> (State, Option<JobFault>) {
     }
 }
 
-/// The cost: as told, nothing where nothing can have been billed, else unknown.
+/// The cost: as the reply states it, nothing where nothing can have been billed, else unknown. What the reply states and no
+/// call can cost is unknown.
 pub(super) fn settle(outcome: &Outcome, free: bool) -> Settlement {
     match outcome.cost_usd() {
-        Some(usd) => Settlement::Cost(Micros::from_usd(usd)),
+        Some(usd) => Micros::from_reply(usd).map_or(Settlement::Unknown, Settlement::Cost),
         None if free => Settlement::Cost(Micros(0)),
         None => Settlement::Unknown,
     }
@@ -140,4 +149,23 @@ pub(super) fn frame(progress: &Progress) -> Value {
         "tokens_thinking": progress.tokens_thinking,
         "tokens_out": progress.tokens_out,
     })
+}
+
+/// A fault of a kind.
+pub(super) fn fault(kind: &str, message: &str, free: bool) -> Cause {
+    Cause::Fault {
+        fault: JobFault::new(kind, message),
+        free,
+    }
+}
+
+/// Only successful replies are billed.
+pub(super) fn upstream_fault(error: &UpstreamError) -> Cause {
+    let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
+    fault(error.kind(), &error.to_string(), free)
+}
+
+/// What the sandbox ended with; the request was sent by then.
+pub(super) fn sandbox_fault(error: &SandboxError) -> Cause {
+    fault(error.kind(), &error.to_string(), false)
 }

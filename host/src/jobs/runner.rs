@@ -14,16 +14,18 @@ use super::JobsError;
 use super::model::{Job, JobId};
 use super::opened::Opened;
 use super::reader::{Batch, Reader};
-use super::result::{Cause, Verdict, bare, frame, judge, render, whole};
-use super::sending::{CallLimiter, classify, fault, sandbox_fault, upstream_fault};
-use super::stop::{Stop, until};
+use super::result::{
+    Cause, Verdict, bare, fault, frame, judge, render, sandbox_fault, upstream_fault, whole,
+};
+use super::sending::{CallLimiter, NotSent, classify};
+use super::stop::Stop;
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
 use crate::answers::{Answers, Event, EventKind, Mode, Outcome, empty};
 use crate::exit::Exit;
 use crate::policy::limiter::SharedLimiter;
 use crate::sandbox::SandboxError;
-use crate::upstream::{self, Client, Reply, UpstreamError};
+use crate::upstream::{self, CallLimits, Client, Reply, UpstreamError};
 
 /// Progress is stored no more often than this; those who run a job see every frame.
 const PROGRESS_STORED_EVERY: Duration = Duration::from_secs(1);
@@ -99,13 +101,15 @@ impl Runner {
         if !begun {
             return Err(JobsError::NotOwner(self.id.clone()));
         }
-        let heard = match self.ready(client).await {
-            Ok(client) => self.call(&work, &client, &mut stop).await?,
-            Err(error) => Heard {
-                outcome: empty(work.mode()),
-                cause: fault(error.kind(), &error.to_string(), true),
-                lost: None,
-            },
+        let unsent = |cause| Heard {
+            outcome: empty(work.mode()),
+            cause,
+            lost: None,
+        };
+        let heard = match stop.until(self.ready(client)).await {
+            Ok(Ok(client)) => self.call(&work, &client, &mut stop).await?,
+            Ok(Err(error)) => unsent(fault(error.kind(), &error.to_string(), true)),
+            Err(cause) => unsent(cause),
         };
         self.end(heard).await
     }
@@ -140,25 +144,34 @@ impl Runner {
         stop: &mut Stop,
     ) -> Result<Heard, JobsError> {
         let mut reader = Reader::new(self.capture_path().await?);
-        let cause = match self.send(work, client, stop).await {
+        let limits = work.limits();
+        stop.limit(&limits);
+        let cause = match self.send(work, client, &limits, stop).await {
             Ok(reply) => self.read(work, reply, &mut reader, stop).await?,
             Err(cause) => cause,
         };
         self.finish(work, reader, cause).await
     }
 
-    async fn send(&self, work: &Work, client: &Client, stop: &mut Stop) -> Result<Reply, Cause> {
+    async fn send(
+        &self,
+        work: &Work,
+        client: &Client,
+        limits: &CallLimits,
+        stop: &mut Stop,
+    ) -> Result<Reply, Cause> {
         self.tell(Update::Phase(Phase::Waiting));
-        let (request, limits, limiter) = (work.request(), work.limits(), self.limiter(work));
+        let (request, limiter) = (work.request(), self.limiter(work));
         let classify = |status: u16, headers: &[upstream::Header], body: &[u8]| {
             classify(&self.answers, status, headers, body)
         };
-        let sending = client.send(&request, &limits, &limiter, &classify);
-        match until(stop, sending).await? {
+        let sending = client.send(&request, limits, &limiter, &classify);
+        match stop.until(sending).await? {
             Ok(reply) => Ok(reply),
-            Err(error) => Err(match limiter.failed() {
-                // Whatever was sent before was refused, and so is free.
-                Some(error) => {
+            // Where the limiter said no, whatever was sent before was refused, and so is free.
+            Err(error) => Err(match limiter.not_sent() {
+                Some(NotSent::Cancelled) => Cause::Cancelled { free: true },
+                Some(NotSent::Store(error)) => {
                     let error = JobsError::from(error);
                     fault(error.kind(), &format!("nothing was sent: {error}"), true)
                 }
@@ -175,7 +188,7 @@ impl Runner {
             id: self.id.clone(),
             updates: self.updates.clone(),
             lenient: work.mode() == Mode::Answer && !self.budgeted,
-            failed: Mutex::default(),
+            not_sent: Mutex::default(),
         }
     }
 
@@ -195,15 +208,19 @@ impl Runner {
         }
         let mut progress = Progress::new();
         loop {
-            let bytes = match until(stop, reply.chunk()).await {
+            let bytes = match stop.until(reply.chunk()).await {
                 Ok(Ok(Some(bytes))) => bytes,
                 Ok(Ok(None)) => return Ok(Cause::End),
                 Ok(Err(error)) => return Ok(upstream_fault(&error)),
                 Err(cause) => return Ok(cause),
             };
             let (more, over) = take_ready(bytes, &mut reply);
-            let batch = reader.push(more).await?;
-            if let Some(cause) = self.heard(batch, &mut progress).await {
+            let batch = reader.push(more, stop.level()).await?;
+            let ended = batch.as_ref().is_ok_and(|batch| batch.ended);
+            if let Some(cause) = self.heard(batch, &mut progress, stop).await {
+                if ended && over.is_none() {
+                    reply.leave();
+                }
                 return Ok(cause);
             }
             match over {
@@ -219,25 +236,35 @@ impl Runner {
         &self,
         batch: Result<Batch, SandboxError>,
         progress: &mut Progress,
+        stop: &mut Stop,
     ) -> Option<Cause> {
         let batch = match batch {
             Ok(batch) => batch,
             Err(error) => return Some(sandbox_fault(&error)),
         };
-        if let Some(frame) = progress.due(&batch.events) {
-            self.keep_progress(frame).await;
-        }
+        let frame = progress.due(&batch.events);
         if !batch.events.is_empty() {
             self.tell(Update::Events(batch.events));
         }
         // The parser's own error is in the outcome; more bytes would change nothing.
-        batch.over.then_some(Cause::End)
+        if batch.over {
+            return Some(Cause::End);
+        }
+        // A store that is held up does not hold up the call beyond its time.
+        match frame {
+            Some(frame) => stop.until(self.keep_progress(frame)).await.err(),
+            None => None,
+        }
+        .or(batch.stopped)
     }
 
     async fn finish(&self, work: &Work, reader: Reader, cause: Cause) -> Result<Heard, JobsError> {
         let (finished, lost) = reader.finish(work.mode()).await?;
         let mut cause = cause;
-        if let Some(error) = finished.broken {
+        // What ended the call first is what is told.
+        if let Some(error) = finished.broken
+            && matches!(cause, Cause::End)
+        {
             cause = sandbox_fault(&error);
         }
         if !finished.events.is_empty() {

@@ -5,17 +5,15 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
-use super::model::{JobFault, JobId};
+use super::model::JobId;
 use super::opened::Opened;
-use super::result::Cause;
 use super::runner::{Phase, Update};
-use super::store::StoreError;
+use super::store::{Marked, StoreError};
 use super::work::guest_headers;
 use crate::answers::Answers;
 use crate::answers::{Failure, FailureKind};
 use crate::policy::limiter::{SharedLimiter, SlotError};
-use crate::sandbox::SandboxError;
-use crate::upstream::{self, Limiter, NoSlot, SlotFuture, UpstreamError};
+use crate::upstream::{self, Limiter, NoSlot, SlotFuture};
 
 /// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
 pub(super) struct CallLimiter {
@@ -25,20 +23,29 @@ pub(super) struct CallLimiter {
     pub(super) updates: UnboundedSender<Update>,
     /// Whether the call is made though the store fails: nothing hangs on it but what is remembered.
     pub(super) lenient: bool,
-    pub(super) failed: Mutex<Option<StoreError>>,
+    pub(super) not_sent: Mutex<Option<NotSent>>,
+}
+
+/// Why the limiter did not let the request leave, where it was not for want of a slot.
+#[derive(Debug)]
+pub(super) enum NotSent {
+    /// The store failed.
+    Store(StoreError),
+    /// A cancellation is stored.
+    Cancelled,
 }
 
 impl CallLimiter {
-    /// What failed in the store, if that is why nothing was sent.
-    pub(super) fn failed(&self) -> Option<StoreError> {
-        self.failed
+    /// Why nothing was sent, where it was not for want of a slot.
+    pub(super) fn not_sent(&self) -> Option<NotSent> {
+        self.not_sent
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
     }
 
     async fn slot(&self, deadline: Instant) -> Result<(), NoSlot> {
-        match self.shared.wait(deadline).await {
+        match self.shared.wait(&self.id, deadline).await {
             Ok(()) => {}
             Err(SlotError::Store(error)) => self.without_store(error)?,
             Err(error) => return Err(NoSlot(error.to_string())),
@@ -49,8 +56,13 @@ impl CallLimiter {
                 .await
                 .map_err(|error| NoSlot(error.to_string()))?;
         match marked {
-            Ok(true) => {}
-            Ok(false) => return Err(NoSlot("the job has ended; nothing was sent".to_owned())),
+            Ok(Marked::Sent) => {}
+            Ok(Marked::Cancelled) => {
+                return Err(self.refuse("it was cancelled; nothing was sent", NotSent::Cancelled));
+            }
+            Ok(Marked::Ended) => {
+                return Err(NoSlot("the job has ended; nothing was sent".to_owned()));
+            }
             Err(error) => self.without_store(error)?,
         }
         // Nobody has to listen.
@@ -59,13 +71,16 @@ impl CallLimiter {
     }
 
     fn without_store(&self, error: StoreError) -> Result<(), NoSlot> {
-        if self.lenient {
+        if self.lenient && !matches!(error, StoreError::Moved { .. }) {
             tracing::warn!(%error, "the call is made without the store");
             return Ok(());
         }
-        let no_slot = NoSlot(format!("nothing was sent: {error}"));
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        Err(no_slot)
+        Err(self.refuse(&format!("nothing was sent: {error}"), NotSent::Store(error)))
+    }
+
+    fn refuse(&self, why: &str, not_sent: NotSent) -> NoSlot {
+        *self.not_sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(not_sent);
+        NoSlot(why.to_owned())
     }
 }
 
@@ -96,23 +111,4 @@ pub(super) fn classify(
         retry_after_seconds: None,
         id: None,
     })
-}
-
-/// A fault of a kind.
-pub(super) fn fault(kind: &str, message: &str, free: bool) -> Cause {
-    Cause::Fault {
-        fault: JobFault::new(kind, message),
-        free,
-    }
-}
-
-/// Only successful replies are billed.
-pub(super) fn upstream_fault(error: &UpstreamError) -> Cause {
-    let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
-    fault(error.kind(), &error.to_string(), free)
-}
-
-/// What the sandbox ended with; the request was sent by then.
-pub(super) fn sandbox_fault(error: &SandboxError) -> Cause {
-    fault(error.kind(), &error.to_string(), false)
 }

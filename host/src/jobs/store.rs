@@ -58,6 +58,24 @@ pub enum StoreError {
         /// What the system said.
         detail: String,
     },
+    /// A value that the tables do not take, or that cannot be read as what it should be. Nothing is wrong with the file.
+    #[error(
+        "the job store {path} and this glovebox disagree about a value ({detail}); nothing was changed, and what was stored before is kept. This is a defect of glovebox, please report it"
+    )]
+    Value {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite said.
+        detail: String,
+    },
+    /// The file is no longer where it was opened.
+    #[error(
+        "the job store {path} was moved, replaced or removed while this process had it open; nothing was sent, since its budget and its rate limit no longer count for other processes. Restart this process to use the store that is there now"
+    )]
+    Moved {
+        /// Where the database was opened.
+        path: PathBuf,
+    },
     /// Held by others for longer than anybody should hold it.
     #[error(
         "the job store {path} was held by another process for {waited:?}; nothing was changed. Try again, and look for a process that is stopped"
@@ -93,6 +111,8 @@ pub struct NewJob {
     pub capture: Option<PathBuf>,
     /// What is set aside for it.
     pub reserve: Micros,
+    /// Whether the simulator takes the upstream's place: then it counts in no budget and in no sum of real money.
+    pub simulated: bool,
 }
 
 /// What became of an attempt to store a job.
@@ -188,6 +208,8 @@ pub struct SpendRow {
     pub day: i64,
     /// The tool.
     pub tool: String,
+    /// Whether these calls were simulated: no real money.
+    pub simulated: bool,
     /// Calls that were reserved that day.
     pub calls: i64,
     /// Known costs.
@@ -198,6 +220,17 @@ pub struct SpendRow {
     pub unknown_calls: i64,
     /// What these count as: their reservations.
     pub unknown: Micros,
+}
+
+/// What became of an attempt to mark a call as sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marked {
+    /// It is marked: the request may leave.
+    Sent,
+    /// A cancellation is stored: nothing may be sent.
+    Cancelled,
+    /// The job has ended or is gone: nothing may be sent.
+    Ended,
 }
 
 /// How often something may happen.
@@ -220,6 +253,13 @@ pub enum Slot {
 
 /// A store of jobs, shared by all processes of a user.
 pub trait JobStore: Send + Sync + std::fmt::Debug {
+    /// Checks that this is still the store that other processes find. [`JobStore::insert`], [`JobStore::slot`] and
+    /// [`JobStore::mark_sent`] check it as well: what is spent after a move would count for nobody else.
+    ///
+    /// # Errors
+    /// [`StoreError::Moved`] where the store was moved, replaced or removed since it was opened.
+    fn in_place(&self) -> Result<(), StoreError>;
+
     /// Stores a job as `queued` and makes its reservation, unless the same runs already or it could pass the
     /// budget; all in one transaction.
     ///
@@ -238,11 +278,12 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     /// When the store cannot be used.
     fn begin(&self, id: &JobId, now: Millis) -> Result<bool, StoreError>;
 
-    /// Marks, durably, that the request is about to leave. False where the job has ended.
+    /// Marks, durably, that the request is about to leave, unless the job has ended or was cancelled; all in one
+    /// transaction.
     ///
     /// # Errors
     /// When the store cannot be used.
-    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<bool, StoreError>;
+    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<Marked, StoreError>;
 
     /// Keeps the head of the reply.
     ///
@@ -322,11 +363,13 @@ pub trait JobStore: Send + Sync + std::fmt::Debug {
     /// When the store cannot be used.
     fn spend(&self, since_day: i64) -> Result<Vec<SpendRow>, StoreError>;
 
-    /// Takes the next free slot of a limiter, in order of asking.
+    /// Takes the next free slot of a limiter for a job, in order of asking. A slot that is still to come, of a job that has
+    /// ended meanwhile, is given away first.
     ///
     /// # Errors
     /// When the store cannot be used.
-    fn slot(&self, rate: Rate, now: Millis, latest: Millis) -> Result<Slot, StoreError>;
+    fn slot(&self, id: &JobId, rate: Rate, now: Millis, latest: Millis)
+    -> Result<Slot, StoreError>;
 
     /// The last revision.
     ///

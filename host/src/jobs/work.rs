@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 use super::error::JobsError;
 use crate::answers::{Header, HttpRequest, Mode};
-use crate::upstream::{self, CallKind, CallLimits, Request, Timeouts};
+use crate::upstream::{self, CallKind, CallLimits, Client, Request, Timeouts};
 
 /// A built-in simulator that a detached worker is to run for itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,19 +70,29 @@ impl Work {
             .map_err(|error| JobsError::Defect(format!("a call cannot be stored: {error}")))
     }
 
-    /// Equal for calls that would be answered alike: time-outs are not part of it.
-    pub(super) fn fingerprint(&self) -> String {
-        let mut hash = Sha256::new();
-        for part in [&self.method, &self.path, &self.body] {
-            hash.update(part.len().to_le_bytes());
-            hash.update(part);
+    /// Returns what is equal for calls that would be answered and billed alike: the same request to the same origin with
+    /// the same key. Time-outs are not part of it. It is hashed with a secret of the state folder, so it tells nobody else
+    /// which key was used. `account` is the client that would send it; none where the simulator answers.
+    pub(super) fn fingerprint(
+        &self,
+        secret: &[u8],
+        account: Option<&Client>,
+    ) -> Result<String, JobsError> {
+        let mut hash = Hmac::<Sha256>::new_from_slice(secret)
+            .map_err(|error| JobsError::Defect(error.to_string()))?;
+        let mut part = |bytes: &[u8]| {
+            hash.update(&bytes.len().to_le_bytes());
+            hash.update(bytes);
+        };
+        for text in [&self.method, &self.path, &self.body] {
+            part(text.as_bytes());
         }
-        let simulated = format!("{:?}", self.simulate);
-        hash.update(simulated);
-        hash.finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        part(format!("{:?}", self.simulate).as_bytes());
+        if let Some(client) = account {
+            client.identify(&mut part);
+        }
+        let bytes = hash.finalize().into_bytes();
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     pub(super) const fn mode(&self) -> Mode {

@@ -66,6 +66,8 @@ pub struct SpendReport {
     pub tools: Vec<(String, Sums)>,
     /// All of it.
     pub total: Sums,
+    /// What simulated calls would have cost. It is in none of the other sums.
+    pub simulated: Sums,
     /// Today's budget, where one is set.
     pub budget: Option<BudgetLeft>,
 }
@@ -77,7 +79,12 @@ impl SpendReport {
         let mut days: BTreeMap<i64, Sums> = BTreeMap::new();
         let mut tools: BTreeMap<&str, Sums> = BTreeMap::new();
         let mut total = Sums::default();
+        let mut simulated = Sums::default();
         for row in rows {
+            if row.simulated {
+                simulated.add(row);
+                continue;
+            }
             days.entry(row.day).or_default().add(row);
             tools.entry(&row.tool).or_default().add(row);
             total.add(row);
@@ -95,6 +102,7 @@ impl SpendReport {
                 .map(|(tool, sums)| (tool.to_owned(), sums))
                 .collect(),
             total,
+            simulated,
             budget: budget.map(|limit| left(limit, now)),
         }
     }
@@ -118,6 +126,7 @@ impl SpendReport {
             "days": named("day", &self.days),
             "tools": named("tool", &self.tools),
             "total": self.total.to_json(),
+            "simulated": self.simulated.to_json(),
             "budget": self.budget.map(|budget| json!({
                 "limit_usd": budget.limit.usd(),
                 "spent_usd": budget.spent.usd(),

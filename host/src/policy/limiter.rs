@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::jobs::clock::{Clock, Millis};
-use crate::jobs::{JobStore, Rate, Slot, StoreError};
+use crate::jobs::{JobId, JobStore, Rate, Slot, StoreError};
 
 /// Two requests in a sliding second are allowed. The quarter of a second more covers that two requests do not
 /// travel equally long: one may wait for a connection and its handshake, the other find one open.
@@ -52,16 +52,16 @@ impl SharedLimiter {
         Self { store, clock, rate }
     }
 
-    /// Waits for the next slot, unless it is after the deadline: then none is taken.
+    /// Waits for the next slot for a job, unless it is after the deadline: then none is taken.
     ///
     /// # Errors
     /// When there is none in time, or the store cannot be used.
-    pub async fn wait(&self, deadline: Instant) -> Result<(), SlotError> {
-        let (store, rate) = (Arc::clone(&self.store), self.rate);
+    pub async fn wait(&self, id: &JobId, deadline: Instant) -> Result<(), SlotError> {
+        let (store, id, rate) = (Arc::clone(&self.store), id.clone(), self.rate);
         let now = self.clock.now();
         let left = deadline.saturating_duration_since(Instant::now());
         let latest = now.plus(i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
-        let slot = tokio::task::spawn_blocking(move || store.slot(rate, now, latest))
+        let slot = tokio::task::spawn_blocking(move || store.slot(&id, rate, now, latest))
             .await
             .map_err(|_| SlotError::Ending)??;
         match slot {

@@ -16,6 +16,9 @@ pub struct Usage {
     pub tokens_out: u64,
 }
 
+/// The name of the whole cost.
+pub const TOTAL_COST: &str = "X-Request-Total-Cost";
+
 const USD_PER_QUERY: f64 = 0.004;
 const USD_PER_TOKEN: f64 = 5e-6;
 
@@ -35,16 +38,20 @@ impl Usage {
             ("X-Request-Queries-Cost", queries),
             ("X-Request-Tokens-In-Cost", tokens_in),
             ("X-Request-Tokens-Out-Cost", tokens_out),
-            ("X-Request-Total-Cost", queries + tokens_in + tokens_out),
+            (TOTAL_COST, queries + tokens_in + tokens_out),
         ]
     }
 
-    /// The tag.
-    pub fn tag(&self) -> String {
+    /// The tag, with this text as its total cost where there is one.
+    pub fn tag(&self, total: Option<&str>) -> String {
+        let value = |name: &str, value: f64| match total {
+            Some(total) if name == TOTAL_COST => total.to_owned(),
+            _ => number(value),
+        };
         let members: Vec<String> = self
             .members()
             .iter()
-            .map(|(name, value)| format!("\"{name}\": {}", number(*value)))
+            .map(|(name, figure)| format!("\"{name}\": {}", value(name, *figure)))
             .collect();
         format!("<usage>{{{}}}</usage>", members.join(", "))
     }

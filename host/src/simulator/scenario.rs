@@ -6,13 +6,19 @@
 //! | a golden vector's name, or `fixture/NAME` | that vector |
 //! | `error-…`, `html-502`, `redirect` | a refusal |
 //! | `reset`, `stall`, `endless`, `huge-line`, `gzip` | about the question, with that fault |
+//! | `flood` | about the question, after some thousands of deltas, each within a millisecond of the last |
+//! | `open-end` | about the question; after `[DONE]` the connection stays open |
+//! | `open-end-comments` | the same, with a comment line a second after `[DONE]` |
+//! | `cost-…` | about the question, with that text as its cost, such as `cost-1e300` or `cost-NaN` |
 //!
 //! Variants: `gzip`, `split` (cut at random places); for replies about the question `openai` (the look of
 //! the documentation), `crlf`, `cr`, `bom`, `comments`, `no-space`; for refusals `docs`, `detail` and `text`
-//! (other envelopes), `once` (a repeated question is answered) and `always`.
+//! (other envelopes), `once` (a repeated question is answered) and `always`; for all other replies `status-203`.
 
 use std::fmt;
 use std::str::FromStr;
+
+use axum::http::StatusCode;
 
 use super::refusal::Refused;
 use super::vectors;
@@ -35,6 +41,15 @@ pub enum Play {
     Endless,
     /// About the question, then a line of many megabytes.
     HugeLine,
+    /// About the question, after a flood of deltas.
+    Flood,
+    /// About the question, with a connection that stays open after the end, silent or with comments.
+    OpenEnd {
+        /// Whether comments keep coming.
+        comments: bool,
+    },
+    /// About the question, with this text in the place of the cost.
+    Cost(String),
 }
 
 /// How it is played.
@@ -67,6 +82,8 @@ pub struct Variants {
     pub once: bool,
     /// Refusals: each time.
     pub always: bool,
+    /// Replies: with the status 203 in place of 200.
+    pub status_203: bool,
 }
 
 impl Variants {
@@ -77,6 +94,16 @@ impl Variants {
             (true, _) => "\r\n",
             (false, true) => "\r",
             (false, false) => "\n",
+        }
+    }
+
+    /// The status of a reply that is no refusal.
+    #[must_use]
+    pub const fn status(self) -> StatusCode {
+        if self.status_203 {
+            StatusCode::NON_AUTHORITATIVE_INFORMATION
+        } else {
+            StatusCode::OK
         }
     }
 
@@ -95,6 +122,7 @@ impl Variants {
             "text" => &mut self.text,
             "once" => &mut self.once,
             "always" => &mut self.always,
+            "status-203" => &mut self.status_203,
             _ => return Err(UnknownScenario(name.to_owned())),
         };
         *switch = true;
@@ -118,8 +146,13 @@ pub struct Scenario {
 pub struct UnknownScenario(pub String);
 
 /// The scenarios that are no vectors.
-const BUILT_IN: [&str; 19] = [
+const BUILT_IN: [&str; 24] = [
     "auto",
+    "flood",
+    "open-end",
+    "open-end-comments",
+    "cost-1e300",
+    "cost-NaN",
     "reset",
     "stall",
     "endless",
@@ -173,13 +206,17 @@ impl FromStr for Scenario {
             "stall" => Play::Stall,
             "endless" => Play::Endless,
             "huge-line" => Play::HugeLine,
+            "flood" => Play::Flood,
+            "open-end" => Play::OpenEnd { comments: false },
+            "open-end-comments" => Play::OpenEnd { comments: true },
             "gzip" => {
                 variants.gzip = true;
                 Play::Auto
             }
-            name => match Refused::from_name(name) {
-                Some(refused) => Play::Refuse(refused),
-                None => Play::Vector(vector(name)?),
+            name => match (Refused::from_name(name), name.strip_prefix("cost-")) {
+                (Some(refused), _) => Play::Refuse(refused),
+                (None, Some(cost)) => Play::Cost(cost.to_owned()),
+                (None, None) => Play::Vector(vector(name)?),
             },
         };
         for part in parts {

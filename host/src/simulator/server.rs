@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use super::check::{Asked, Rejected, check};
 use super::content::{Piece, answer, blocking, prose};
-use super::frames::{Frames, Usage, number};
+use super::frames::{Frames, TOTAL_COST, Usage, number};
 use super::log::{Entry, Log, Record};
 use super::refusal::{Refused, detail, reply};
 use super::research::research;
@@ -36,6 +36,14 @@ const BETWEEN: Duration = Duration::from_millis(90);
 const DELTA: usize = 24;
 /// Events before a fault.
 const BEFORE_FAULT: usize = 12;
+/// Deltas of the scenario `flood`, several seconds of them.
+const FLOOD: usize = 20_000;
+/// So many come together, and then a pause: one each 0.2 to 0.4 ms.
+const FLOOD_TOGETHER: usize = 5;
+/// The pause, the shortest that the timer knows.
+const FLOOD_PAUSE: Duration = Duration::from_millis(1);
+/// Between two comments of the scenario `open-end-comments`.
+const BETWEEN_COMMENTS: Duration = Duration::from_secs(1);
 /// One line of the scenario `huge-line`: beyond any limit that a reader may have.
 const HUGE_LINE: usize = 64 << 20;
 /// A part of it.
@@ -173,16 +181,23 @@ fn respond(
         );
     }
     let created = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default();
+    let cost = match &scenario.play {
+        Play::Cost(cost) => Some(cost.as_str()),
+        _ => None,
+    };
     if !asked.stream {
-        return finish(&mut entry, blocking_reply(question, created, &mut rng));
+        let mut response = blocking_reply(question, created, cost, &mut rng);
+        *response.status_mut() = scenario.variants.status();
+        return finish(&mut entry, response);
     }
     let frames = Frames::new(scenario.variants, created, &mut rng);
+    let flood = frames.clone();
     let steps = if asked.research {
-        research_steps(question, asked, frames)
+        research_steps(question, asked, cost, frames)
     } else {
-        answer_steps(question, asked, frames, &mut rng)
+        answer_steps(question, asked, cost, frames, &mut rng)
     };
-    let steps = faulty(steps, &scenario.play);
+    let steps = faulty(steps, &scenario.play, flood);
     stream(
         shared,
         scenario.variants,
@@ -207,8 +222,10 @@ fn stream(
     if variants.split {
         steps = effects::split(steps, rng);
     }
-    entry.note(|record| record.status = 200);
+    let status = variants.status();
+    entry.note(|record| record.status = status.as_u16());
     let mut response = Response::new(Body::from_stream(play(steps, shared.options.pace, entry)));
+    *response.status_mut() = status;
     let reply = response.headers_mut();
     reply.insert(
         header::CONTENT_TYPE,
@@ -229,6 +246,7 @@ fn stream(
 fn answer_steps(
     question: &str,
     asked: &Asked,
+    cost: Option<&str>,
     mut frames: Frames,
     rng: &mut fastrand::Rng,
 ) -> Steps {
@@ -245,30 +263,30 @@ fn answer_steps(
             Piece::Citation(tag) => steps.push(Step::Send(frames.delta(tag))),
         }
     }
-    steps.extend(ending(&mut frames, &usage));
+    steps.extend(ending(&mut frames, &usage, cost));
     Box::new(steps.into_iter())
 }
 
-fn research_steps(question: &str, asked: &Asked, mut frames: Frames) -> Steps {
+fn research_steps(question: &str, asked: &Asked, cost: Option<&str>, mut frames: Frames) -> Steps {
     let (deltas, usage) = research(question, asked);
     let mut steps = Vec::new();
     for (wait, delta) in deltas {
         steps.extend([Step::Wait(wait), Step::Send(frames.delta(&delta))]);
     }
-    steps.extend(ending(&mut frames, &usage));
+    steps.extend(ending(&mut frames, &usage, cost));
     Box::new(steps.into_iter())
 }
 
-fn ending(frames: &mut Frames, usage: &Usage) -> [Step; 3] {
+fn ending(frames: &mut Frames, usage: &Usage, cost: Option<&str>) -> [Step; 3] {
     [
-        Step::Send(frames.delta(&usage.tag())),
+        Step::Send(frames.delta(&usage.tag(cost))),
         Step::Send(frames.stop("stop", usage)),
         Step::Send(frames.done()),
     ]
 }
 
 /// Breaks a reply as the scenario says, after some of its events.
-fn faulty(steps: Steps, play: &Play) -> Steps {
+fn faulty(steps: Steps, play: &Play, frames: Frames) -> Steps {
     let begun = |steps: Steps| steps.take(BEFORE_FAULT * 2);
     match play {
         Play::Reset => Box::new(begun(steps).chain([Step::Reset])),
@@ -288,11 +306,34 @@ fn faulty(steps: Steps, play: &Play) -> Steps {
                     .chain(line),
             )
         }
-        Play::Auto | Play::Vector(_) | Play::Refuse(_) => steps,
+        Play::Flood => Box::new(flood(frames).chain(steps)),
+        Play::OpenEnd { comments: false } => Box::new(steps.chain([Step::Stall])),
+        Play::OpenEnd { comments: true } => {
+            let comment = [
+                Step::Pause(BETWEEN_COMMENTS),
+                Step::Send(Bytes::from_static(b": still here\n\n")),
+            ];
+            Box::new(steps.chain(comment.into_iter().cycle()))
+        }
+        Play::Auto | Play::Vector(_) | Play::Refuse(_) | Play::Cost(_) => steps,
     }
 }
 
-fn blocking_reply(question: &str, created: u64, rng: &mut fastrand::Rng) -> Response {
+/// Deltas of a word each, in small groups with the shortest of pauses.
+fn flood(mut frames: Frames) -> impl Iterator<Item = Step> + Send {
+    (0..FLOOD).flat_map(move |number| {
+        let word = Step::Send(frames.delta("flood "));
+        let pause = (number % FLOOD_TOGETHER == 0).then_some(Step::Pause(FLOOD_PAUSE));
+        std::iter::once(word).chain(pause)
+    })
+}
+
+fn blocking_reply(
+    question: &str,
+    created: u64,
+    cost: Option<&str>,
+    rng: &mut fastrand::Rng,
+) -> Response {
     let text = prose(&answer(question, false));
     let usage = answer_usage(&text);
     let id = uuid::Builder::from_random_bytes(rng.u128(..).to_be_bytes())
@@ -304,10 +345,11 @@ fn blocking_reply(question: &str, created: u64, rng: &mut fastrand::Rng) -> Resp
         blocking(&id, created, &text, &usage.object()),
     );
     for (name, value) in usage.members() {
-        if let (Ok(name), Ok(value)) = (
-            HeaderName::try_from(name),
-            HeaderValue::try_from(number(value)),
-        ) {
+        let value = match cost {
+            Some(cost) if name == TOTAL_COST => cost.to_owned(),
+            _ => number(value),
+        };
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             response.headers_mut().insert(name, value);
         }
     }

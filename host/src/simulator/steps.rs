@@ -19,6 +19,8 @@ pub enum Step {
     Wait(Duration),
     /// Lets go what was given so far, whatever the pace.
     Flush,
+    /// Waits for this time, whatever the pace.
+    Pause(Duration),
     /// Sends bytes of the body.
     Send(Bytes),
     /// Sends nothing more and keeps the connection.
@@ -64,6 +66,7 @@ async fn next_part(playing: &mut Playing) -> Option<io::Result<Bytes>> {
             }
             Some(Step::Wait(_)) => tokio::task::yield_now().await,
             Some(Step::Flush) => tokio::time::sleep(FLUSH).await,
+            Some(Step::Pause(pause)) => tokio::time::sleep(pause).await,
             Some(Step::Send(bytes)) => {
                 playing.entry.sent(bytes.len());
                 return Some(Ok(bytes));

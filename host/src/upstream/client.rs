@@ -139,6 +139,13 @@ impl Client {
         }
     }
 
+    /// Gives what tells this account at this origin from any other, part by part, to a keyed hash. The key is among it.
+    pub fn identify(&self, hash: &mut dyn FnMut(&[u8])) {
+        hash(self.config.origin.to_string().as_bytes());
+        let key = self.config.key.as_ref().ok().and_then(ApiKey::header);
+        hash(key.as_ref().map_or(&[][..], HeaderValue::as_bytes));
+    }
+
     /// Whether the upstream can be reached, by a request without a key that cannot be billed. Gives its status.
     ///
     /// # Errors
@@ -222,8 +229,10 @@ impl Client {
         let strip = Strip::new(prepared.key.as_bytes(), KEY_TAKEN_OUT);
         let status = response.status().as_u16();
         let headers = lossy(&body::headers(&response), &strip);
+        // Any success may hold an answer, and may be billed. A proxy that changes something says 203.
+        let success = response.status().is_success();
         let body = Body::new(response);
-        if status == 200 {
+        if success {
             return Ok(Reply::read(body, headers, *limits, strip));
         }
         let body = error_body(body, limits).await;

@@ -106,7 +106,7 @@ pub enum UpstreamError {
         /// What it said.
         reason: String,
     },
-    /// A status other than 200.
+    /// A status that is no success.
     #[error("{}", refused(.0))]
     Refused(Box<Failure>),
     /// A wait was too long.

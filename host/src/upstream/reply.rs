@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::body::Body;
@@ -12,9 +12,12 @@ use super::client::sooner;
 use super::error::in_reply;
 use super::{CallLimits, Header, Phase, Strip, UpstreamError};
 
+/// A connection on which a reply that is over does not end within this is closed. It is one round trip, generously.
+const LEFT_WITHIN: Duration = Duration::from_secs(1);
+
 type Part = Result<Bytes, UpstreamError>;
 
-/// A successful reply. Its status was 200. A task of its own reads it, so what the consumer does never reaches the upstream;
+/// A successful reply. Its status was a 2xx. A task of its own reads it, so what the consumer does never reaches the upstream;
 /// what was read and not yet taken waits here, bounded by the reply's limit.
 #[derive(Debug)]
 pub struct Reply {
@@ -48,6 +51,15 @@ impl Reply {
     /// What ended the reply early; nothing comes after it.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, UpstreamError> {
         self.parts.recv().await.transpose()
+    }
+
+    /// Lets go of a reply that has said that it is over. What is left of it is the end of its transfer; where that comes
+    /// soon, the connection can be used again.
+    pub fn leave(mut self) {
+        tokio::spawn(async move {
+            let rest = async { while let Some(Ok(_)) = self.parts.recv().await {} };
+            let _ = timeout(LEFT_WITHIN, rest).await;
+        });
     }
 }
 

@@ -29,7 +29,7 @@ use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandIndices};
 
 pub use error::RunError;
-pub use gate::{Gate, Leave, Ticket};
+pub use gate::{Asked, Gate, Leave, Ticket};
 pub use key::PLACEHOLDER;
 pub use limits::RunLimits;
 

@@ -14,7 +14,7 @@ use url::Url;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::egress::{Checked, Prohibited};
-use super::gate::Gate;
+use super::gate::{Asked, Gate};
 use super::key::KeyGuard;
 use super::limits::{CONNECT, REPLY_BYTES, REQUEST_BYTES};
 use crate::upstream::{Body, BodyError, Origin, Strip, accepting};
@@ -95,14 +95,20 @@ impl Sender {
         for name in HOST_HEADERS {
             headers.remove(name);
         }
+        self.count()?;
+        let body = body.to_bytes();
+        let asked = Asked {
+            method: &parts.method,
+            url: &url,
+            headers: &headers,
+            body: &body,
+        };
+        let leave = self.egress.gate.admit(asked, self.egress.deadline).await;
+        let ticket = leave
+            .map_err(|why| self.refuse(&format!("a request: {why}"), Error::HttpRequestDenied))?;
         if let Some(key) = &self.egress.key {
             key.insert(&mut headers);
         }
-        self.count()?;
-        let body = body.to_bytes();
-        let leave = self.egress.gate.admit(&body, self.egress.deadline).await;
-        let ticket = leave
-            .map_err(|why| self.refuse(&format!("a request: {why}"), Error::HttpRequestDenied))?;
         let sending = self
             .http
             .request(parts.method, url)
@@ -127,7 +133,7 @@ impl Sender {
                 return Err(self.failed(&error));
             }
         };
-        ticket.replied(reply.status().as_u16(), reply.headers());
+        ticket.replied(reply.status(), reply.headers());
         Ok(self.reply(reply, options.between_bytes_timeout))
     }
 

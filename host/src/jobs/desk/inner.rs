@@ -15,7 +15,7 @@ use crate::jobs::lease::Lease;
 use crate::jobs::model::{Job, JobId, Micros};
 use crate::jobs::opened::Opened;
 use crate::jobs::recovery;
-use crate::jobs::store::{Inserted, Lookup, NewJob};
+use crate::jobs::store::{Inserted, Lookup, NewJob, StoreError};
 use crate::jobs::work::Work;
 use crate::jobs::worker;
 use crate::upstream::Client;
@@ -145,9 +145,10 @@ impl Inner {
 
     /// Whether a call may be made though the store cannot be used.
     fn can_do_without(&self, call: &Call, error: &JobsError) -> bool {
-        matches!(error, JobsError::Store(_) | JobsError::Folder { .. })
-            && call.mode == Mode::Answer
-            && self.config.budget.is_none()
+        let unusable = matches!(error, JobsError::Store(_) | JobsError::Folder { .. });
+        // There is another ledger now, in which this call should be.
+        let moved = matches!(error, JobsError::Store(StoreError::Moved { .. }));
+        unusable && !moved && call.mode == Mode::Answer && self.config.budget.is_none()
     }
 
     fn fallback(&self) -> Result<Opened, JobsError> {
@@ -159,6 +160,8 @@ impl Inner {
     }
 
     fn insert(&self, call: &Call, work: &Work, opened: &Opened) -> Result<Submitted, JobsError> {
+        // Before anything is made in the folder that is there now.
+        opened.store.in_place()?;
         // Reservations of the dead would count against the budget, and a dead job must not be taken for a
         // running one that asks the same.
         if self.config.budget.is_some() || call.mode == Mode::Research {
@@ -172,7 +175,7 @@ impl Inner {
             tool: call.tool.clone(),
             mode: call.mode.name().to_owned(),
             query: call.question.query.clone(),
-            fingerprint: work.fingerprint(),
+            fingerprint: self.fingerprint(call, work, opened, &id)?,
             dedupe: call.mode == Mode::Research,
             listed: call.mode == Mode::Research,
             payload: work.to_text()?,
@@ -182,6 +185,7 @@ impl Inner {
                 .filter(|_| call.capture)
                 .map(|home| home.capture(&id)),
             reserve: call.estimate,
+            simulated: call.simulate.is_some(),
         };
         let inserted = opened
             .store
@@ -214,6 +218,28 @@ impl Inner {
             already_running,
             warnings: Vec::new(),
         })
+    }
+
+    /// Equal for calls that would be answered and billed alike. Only research is looked for by it.
+    fn fingerprint(
+        &self,
+        call: &Call,
+        work: &Work,
+        opened: &Opened,
+        id: &JobId,
+    ) -> Result<String, JobsError> {
+        let Some(home) = opened.home.as_ref().filter(|_| call.mode == Mode::Research) else {
+            return Ok(id.to_string());
+        };
+        let secret = home.secret().map_err(|source| JobsError::Folder {
+            path: home.root().to_owned(),
+            source,
+        })?;
+        let account = match call.simulate {
+            Some(_) => None,
+            None => Some(self.client()?),
+        };
+        work.fingerprint(&secret, account.as_ref())
     }
 
     pub(super) fn job(&self, id: &JobId) -> Result<Job, JobsError> {

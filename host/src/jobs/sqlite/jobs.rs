@@ -8,11 +8,13 @@ use serde_json::Value;
 use super::ledger;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
-use crate::jobs::store::{End, Filter, Inserted, Lookup, NewJob, Payload, Rendered, Settlement};
+use crate::jobs::store::{
+    End, Filter, Inserted, Lookup, Marked, NewJob, Payload, Rendered, Settlement,
+};
 
 /// The columns of a [`Job`], in the order that [`job_of`] reads.
 const COLUMNS: &str = "id, tool, mode, query, state, created, started, ended, sent, cancel, progress, cost, \
-     reserved, capture, error_kind, error_message, note, revision, whole";
+     reserved, capture, error_kind, error_message, note, revision, whole, simulated";
 
 fn bad(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
@@ -56,6 +58,7 @@ fn job_of(row: &Row<'_>) -> rusqlite::Result<Job> {
         note: row.get(16)?,
         revision: row.get(17)?,
         whole: row.get(18)?,
+        simulated: row.get::<_, Option<bool>>(19)?.unwrap_or(false),
     })
 }
 
@@ -82,7 +85,9 @@ pub(super) fn insert(
     {
         return Ok(Inserted::Running(running));
     }
-    if let Some(budget) = budget {
+    if let Some(budget) = budget
+        && !job.simulated
+    {
         let (spent, reserved) = ledger::counted(tx, now.day())?;
         if spent.plus(reserved).plus(job.reserve) > budget {
             return Ok(Inserted::OverBudget { spent, reserved });
@@ -91,18 +96,25 @@ pub(super) fn insert(
     let revision = revision(tx)?;
     let capture = job.capture.as_ref().map(|path| path.to_string_lossy());
     tx.prepare_cached(
-        "INSERT INTO job (id, revision, tool, mode, query, fingerprint, listed, state, created, capture, reserved)
-         VALUES (:id, :revision, :tool, :mode, :query, :fingerprint, :listed, :state, :created, :capture, :reserved)",
+        "INSERT INTO job (id, revision, tool, mode, query, fingerprint, listed, state, created, capture, reserved, simulated)
+         VALUES (:id, :revision, :tool, :mode, :query, :fingerprint, :listed, :state, :created, :capture, :reserved, :simulated)",
     )?
     .execute(named_params! {
         ":id": job.id.as_str(), ":revision": revision, ":tool": job.tool, ":mode": job.mode,
         ":query": job.query, ":fingerprint": job.fingerprint, ":listed": job.listed,
         ":state": State::Queued.as_str(), ":created": now.0, ":capture": capture,
-        ":reserved": job.reserve.0,
+        ":reserved": job.reserve.0, ":simulated": job.simulated.then_some(true),
     })?;
     tx.prepare_cached("INSERT INTO payload (id, payload) VALUES (?1, ?2)")?
         .execute((job.id.as_str(), &job.payload))?;
-    ledger::reserve(tx, &job.id, now.day(), &job.tool, job.reserve)?;
+    ledger::reserve(
+        tx,
+        &job.id,
+        now.day(),
+        &job.tool,
+        job.simulated,
+        job.reserve,
+    )?;
     get(tx, &job.id)?
         .map(Inserted::New)
         .ok_or(rusqlite::Error::QueryReturnedNoRows)
@@ -128,12 +140,20 @@ pub(super) fn begin(tx: &Transaction<'_>, id: &JobId, now: Millis) -> rusqlite::
     Ok(changed == 1)
 }
 
-pub(super) fn mark_sent(tx: &Transaction<'_>, id: &JobId, now: Millis) -> rusqlite::Result<bool> {
+pub(super) fn mark_sent(tx: &Transaction<'_>, id: &JobId, now: Millis) -> rusqlite::Result<Marked> {
     let revision = revision(tx)?;
     let changed = tx
-        .prepare_cached("UPDATE job SET sent = ?2, revision = ?3 WHERE id = ?1 AND ended IS NULL")?
+        .prepare_cached(
+            "UPDATE job SET sent = ?2, revision = ?3 WHERE id = ?1 AND ended IS NULL AND cancel IS NULL",
+        )?
         .execute((id.as_str(), now.0, revision))?;
-    Ok(changed == 1)
+    if changed == 1 {
+        return Ok(Marked::Sent);
+    }
+    Ok(match get(tx, id)? {
+        Some(job) if job.ended.is_none() => Marked::Cancelled,
+        _ => Marked::Ended,
+    })
 }
 
 pub(super) fn head(tx: &Transaction<'_>, id: &JobId, head: &str) -> rusqlite::Result<()> {

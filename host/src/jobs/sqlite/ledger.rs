@@ -5,12 +5,32 @@ use rusqlite::{OptionalExtension, Transaction, named_params};
 use crate::jobs::model::{JobId, Micros};
 use crate::jobs::store::{Settlement, SpendRow};
 
-/// What counts against a day's budget: known and unknown costs, and what is set aside.
+/// What follows the name of a tool in the rows of simulated calls.
+const SIMULATED: &str = " (simulated)";
+
+/// What counts against a day's budget: known and unknown costs, and what is set aside. Simulated calls do not.
 pub(super) fn counted(tx: &Transaction<'_>, day: i64) -> rusqlite::Result<(Micros, Micros)> {
-    tx.prepare_cached(
-        "SELECT coalesce(sum(settled + unknown), 0), coalesce(sum(open), 0) FROM spend WHERE day = ?1",
-    )?
-    .query_row([day], |row| Ok((Micros(row.get(0)?), Micros(row.get(1)?))))
+    let mut statement = tx.prepare_cached(
+        "SELECT settled, unknown, open FROM spend WHERE day = ?1 AND simulated IS NULL",
+    )?;
+    let mut rows = statement.query([day])?;
+    let (mut spent, mut open) = (Micros(0), Micros(0));
+    // Added here, where a sum saturates; SQLite's fails.
+    while let Some(row) = rows.next()? {
+        spent = spent.plus(Micros(row.get(0)?)).plus(Micros(row.get(1)?));
+        open = open.plus(Micros(row.get(2)?));
+    }
+    Ok((spent, open))
+}
+
+/// The name of a tool's row in the sums. Those of simulated calls are rows of their own, so that a process of an older
+/// version, which knows no such calls, settles them in the same row as well.
+fn row_name(tool: &str, simulated: bool) -> String {
+    if simulated {
+        format!("{tool}{SIMULATED}")
+    } else {
+        tool.to_owned()
+    }
 }
 
 /// Sets an amount aside.
@@ -19,17 +39,20 @@ pub(super) fn reserve(
     id: &JobId,
     day: i64,
     tool: &str,
+    simulated: bool,
     amount: Micros,
 ) -> rusqlite::Result<()> {
+    let tool = row_name(tool, simulated);
+    let simulated = simulated.then_some(true);
     tx.prepare_cached(
-        "INSERT INTO ledger (id, day, tool, reserved, status) VALUES (?1, ?2, ?3, ?4, 'open')",
+        "INSERT INTO ledger (id, day, tool, reserved, status, simulated) VALUES (?1, ?2, ?3, ?4, 'open', ?5)",
     )?
-    .execute((id.as_str(), day, tool, amount.0))?;
+    .execute((id.as_str(), day, &tool, amount.0, simulated))?;
     tx.prepare_cached(
-        "INSERT INTO spend (day, tool, calls, open) VALUES (?1, ?2, 1, ?3)
+        "INSERT INTO spend (day, tool, calls, open, simulated) VALUES (?1, ?2, 1, ?3, ?4)
          ON CONFLICT (day, tool) DO UPDATE SET calls = calls + 1, open = open + excluded.open",
     )?
-    .execute((day, tool, amount.0))?;
+    .execute((day, &tool, amount.0, simulated))?;
     Ok(())
 }
 
@@ -80,13 +103,15 @@ pub(super) fn settle(
 /// The sums since a day.
 pub(super) fn spend(tx: &Transaction<'_>, since_day: i64) -> rusqlite::Result<Vec<SpendRow>> {
     tx.prepare_cached(
-        "SELECT day, tool, calls, settled, open, unknown_calls, unknown FROM spend
+        "SELECT day, tool, calls, settled, open, unknown_calls, unknown, simulated FROM spend
          WHERE day >= ?1 ORDER BY day DESC, tool",
     )?
     .query_map([since_day], |row| {
+        let tool: String = row.get(1)?;
         Ok(SpendRow {
             day: row.get(0)?,
-            tool: row.get(1)?,
+            tool: tool.strip_suffix(SIMULATED).unwrap_or(&tool).to_owned(),
+            simulated: row.get::<_, Option<bool>>(7)?.unwrap_or(false),
             calls: row.get(2)?,
             settled: Micros(row.get(3)?),
             open: Micros(row.get(4)?),

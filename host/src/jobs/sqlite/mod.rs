@@ -21,8 +21,8 @@ use super::clock::Millis;
 use super::home::private_file;
 use super::model::{Job, JobId, Micros};
 use super::store::{
-    End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, Slot, SpendRow,
-    StoreError,
+    End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, Slot,
+    SpendRow, StoreError,
 };
 
 /// How long SQLite itself waits for a lock before it says "busy".
@@ -42,10 +42,39 @@ enum Durability {
     Lazy,
 }
 
+/// What tells one file from another, whatever they are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    #[cfg(unix)]
+    fn of(metadata: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        }
+    }
+
+    /// Where files have no such number, only one that is gone is noticed.
+    #[cfg(not(unix))]
+    const fn of(_metadata: &std::fs::Metadata) -> Self {
+        Self {
+            device: 0,
+            inode: 0,
+        }
+    }
+}
+
 /// The store in a SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
+    /// Which file was opened; none in memory.
+    file: Option<FileId>,
     connection: Mutex<Connection>,
 }
 
@@ -56,12 +85,16 @@ impl SqliteStore {
     /// When it cannot be opened, is damaged, or was written by a later version. It is not touched then.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         // SQLite gives its side files the mode of the database.
-        private_file(path).map_err(|error| StoreError::Unusable {
+        let made = private_file(path).and_then(|file| Ok(FileId::of(&file.metadata()?)));
+        let file = made.map_err(|error| StoreError::Unusable {
             path: path.to_owned(),
             detail: error.to_string(),
         })?;
         let connection = Connection::open(path).map_err(|error| classify(path, &error))?;
-        Self::prepare(path, connection)
+        let store = Self::prepare(path, Some(file), connection)?;
+        // Between the two it may have been replaced.
+        store.in_place()?;
+        Ok(store)
     }
 
     /// A store in memory, for when there is no folder to keep one in: it ends with the process.
@@ -71,12 +104,17 @@ impl SqliteStore {
     pub fn in_memory() -> Result<Self, StoreError> {
         let path = Path::new(":memory:");
         let connection = Connection::open_in_memory().map_err(|error| classify(path, &error))?;
-        Self::prepare(path, connection)
+        Self::prepare(path, None, connection)
     }
 
-    fn prepare(path: &Path, connection: Connection) -> Result<Self, StoreError> {
+    fn prepare(
+        path: &Path,
+        file: Option<FileId>,
+        connection: Connection,
+    ) -> Result<Self, StoreError> {
         let store = Self {
             path: path.to_owned(),
+            file,
             connection: Mutex::new(connection),
         };
         store.retry(|connection| {
@@ -183,18 +221,38 @@ fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
             | ErrorCode::DatabaseBusy
             | ErrorCode::DatabaseLocked,
         ) => StoreError::Unusable { path, detail },
-        // What is left says that the tables are not what they should be.
-        _ => StoreError::Corrupt { path, detail },
+        Some(
+            ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            // A statement that does not fit the tables: they are not what they should be.
+            | ErrorCode::Unknown,
+        ) => StoreError::Corrupt { path, detail },
+        // A constraint, a size or a type that SQLite refuses, or, without a code, a conversion that rusqlite does.
+        _ => StoreError::Value { path, detail },
     }
 }
 
 impl JobStore for SqliteStore {
+    fn in_place(&self) -> Result<(), StoreError> {
+        let Some(opened) = &self.file else {
+            return Ok(());
+        };
+        let there = std::fs::metadata(&self.path).map(|metadata| FileId::of(&metadata));
+        match there {
+            Ok(there) if there == *opened => Ok(()),
+            _ => Err(StoreError::Moved {
+                path: self.path.clone(),
+            }),
+        }
+    }
+
     fn insert(
         &self,
         job: &NewJob,
         budget: Option<Micros>,
         now: Millis,
     ) -> Result<Inserted, StoreError> {
+        self.in_place()?;
         self.write(Durability::Synced, |tx| jobs::insert(tx, job, budget, now))
     }
 
@@ -202,7 +260,8 @@ impl JobStore for SqliteStore {
         self.write(Durability::Lazy, |tx| jobs::begin(tx, id, now))
     }
 
-    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<bool, StoreError> {
+    fn mark_sent(&self, id: &JobId, now: Millis) -> Result<Marked, StoreError> {
+        self.in_place()?;
         self.write(Durability::Synced, |tx| jobs::mark_sent(tx, id, now))
     }
 
@@ -261,8 +320,17 @@ impl JobStore for SqliteStore {
         self.read(|tx| ledger::spend(tx, since_day))
     }
 
-    fn slot(&self, rate: Rate, now: Millis, latest: Millis) -> Result<Slot, StoreError> {
-        self.write(Durability::Lazy, |tx| slots::take(tx, rate, now, latest))
+    fn slot(
+        &self,
+        id: &JobId,
+        rate: Rate,
+        now: Millis,
+        latest: Millis,
+    ) -> Result<Slot, StoreError> {
+        self.in_place()?;
+        self.write(Durability::Lazy, |tx| {
+            slots::take(tx, id, rate, now, latest)
+        })
     }
 
     fn revision(&self) -> Result<i64, StoreError> {

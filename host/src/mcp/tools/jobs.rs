@@ -27,7 +27,7 @@ pub fn status<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFu
             let id = &job.id;
             let cost = job.cost.map_or_else(
                 || "at unknown cost".to_owned(),
-                |cost| format!("for {cost}"),
+                |cost| format!("for {}", job.amount(cost)),
             );
             format!(
                 "Research {id} is {} after {elapsed} s, {cost}. Call research_result with research_id \"{id}\" for the report.",
@@ -96,7 +96,9 @@ pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFut
 /// A job in a line.
 #[must_use]
 pub fn line(job: &Job) -> String {
-    let cost = job.cost.map_or_else(String::new, |cost| format!(" {cost}"));
+    let cost = job
+        .cost
+        .map_or_else(String::new, |cost| format!(" {}", job.amount(cost)));
     let query: String = job.query.chars().take(SHOWN).collect();
     format!(
         "{} {}{cost} {}: {query}",

@@ -71,6 +71,13 @@ async fn stored(service: &Service, text: &mut String) -> Result<(Value, Vec<Valu
             ", and {calls} calls of unknown cost counted at {counted}"
         );
     }
+    if spend.simulated.calls > 0 {
+        let _ = write!(
+            text,
+            " (beside {} simulated calls, which cost nothing)",
+            spend.simulated.calls
+        );
+    }
     match &spend.budget {
         Some(budget) => {
             let _ = write!(

@@ -39,10 +39,11 @@ pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
         queries => format!("{queries} queries"),
     };
     format!(
-        "{elapsed_seconds} s, iteration {}, {queries}, {} pages and {} passages read, about {cost} so far",
+        "{elapsed_seconds} s, iteration {}, {queries}, {} pages and {} passages read, about {} so far",
         count("iteration"),
         count("urls_analyzed"),
         count("snippets_analyzed"),
+        job.amount(cost),
     )
 }
 
