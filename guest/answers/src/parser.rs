@@ -15,6 +15,10 @@ use crate::usage;
 use crate::warnings as code;
 use std::ops::Range;
 
+/// The longest open event that is looked at for the mark of the end: the mark with some white space. A longer one is looked at
+/// when it ends, so that one that grows is not read again with every push.
+const OPEN_DONE_BYTES: usize = 32;
+
 /// What the reply turned out to be.
 #[derive(Debug)]
 enum Shape {
@@ -103,7 +107,8 @@ impl Parser {
             collector.fail(StreamErrorKind::StreamLimit, message, self.total);
         }
         let mut batch = self.reader.batch();
-        batch.ended |= is_done(self.framer.open_event());
+        let open = self.framer.open_event();
+        batch.ended |= open.len() <= OPEN_DONE_BYTES && is_done(open);
         batch
     }
 
