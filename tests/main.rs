@@ -23,6 +23,7 @@ mod mcp_life;
 mod mcp_trap;
 mod network;
 mod replay;
+mod rpc;
 mod run;
 mod sandbox;
 mod simulator;
