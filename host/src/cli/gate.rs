@@ -6,6 +6,7 @@ use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 use self::reserve::reservation;
+use super::output;
 use crate::jobs::{JobsError, Micros, Outside, OutsideCall};
 use crate::wasi::{Asked, Gate, Leave, Ticket};
 
@@ -62,6 +63,6 @@ fn stated_cost(headers: &HeaderMap) -> Option<Micros> {
 /// A ledger that cannot be written is no reason to keep a reply from the component that paid for it.
 fn log(ended: Result<(), JobsError>) {
     if let Err(error) = ended {
-        eprintln!("glovebox run: {error}");
+        output::message(&format_args!("glovebox run: {error}"));
     }
 }

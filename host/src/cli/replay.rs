@@ -71,7 +71,7 @@ impl Replay {
         let bytes = match read(&self.file) {
             Ok(bytes) => bytes,
             Err(error) => {
-                eprintln!("glovebox: {error:#}");
+                output::message(&format_args!("glovebox: {error:#}"));
                 return Ok(Exit::Usage);
             }
         };
@@ -117,7 +117,7 @@ impl Replay {
 
 /// Reports a failure of the sandbox.
 fn failed(error: &SandboxError) -> Exit {
-    eprintln!("glovebox: {}: {error}", error.kind());
+    output::message(&format_args!("glovebox: {}: {error}", error.kind()));
     Exit::Failed
 }
 

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::desk;
 use super::gate::RunGate;
+use super::output;
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
 use crate::jobs::{JobsError, Micros, Outside, Rate};
@@ -77,6 +78,7 @@ impl Run {
             arguments: command.collect(),
             origin,
             key,
+            proxy: settings.proxy.clone(),
             limits: RunLimits {
                 requests: self.max_requests,
                 total: Duration::from_secs(self.max_seconds),
@@ -133,5 +135,5 @@ fn key(found: Result<ApiKey, KeyError>) -> Option<ApiKey> {
 }
 
 fn tell(text: &str) {
-    eprintln!("glovebox run: {text}");
+    output::message(&format_args!("glovebox run: {text}"));
 }

@@ -10,7 +10,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::desk;
+use super::{desk, output, signals};
 use crate::exit::Exit;
 use crate::jobs::Desk;
 use crate::settings::Settings;
@@ -33,6 +33,7 @@ impl Worker {
     /// When the job is not this process's to run.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
         let id = Desk::parse_id(&self.id)?;
+        show_name();
         // Where the call goes is known only once the job is taken over.
         let upstream = Arc::new(OnceLock::new());
         let desk = {
@@ -61,12 +62,23 @@ impl Worker {
     }
 }
 
+/// Shows the program's name in lists of processes that show no arguments; else it is that of the path it was started by.
+fn show_name() {
+    if cfg!(target_os = "linux")
+        && let Err(error) = std::fs::write("/proc/self/comm", "glovebox")
+    {
+        tracing::debug!(%error, "the process keeps its name");
+    }
+}
+
 /// Ends the process if nothing else does. The lease goes with it, and whoever reads the job next settles it.
 fn watchdog(after: Duration) {
     let watching = thread::Builder::new().name("watchdog".to_owned());
     let started = watching.spawn(move || {
         thread::sleep(after);
-        eprintln!("glovebox worker: still here {after:?} after the start; ending");
+        output::message(&format_args!(
+            "glovebox worker: still here {after:?} after the start; ending"
+        ));
         process::exit(Exit::Failed.code().into());
     });
     if let Err(error) = started {
@@ -76,33 +88,9 @@ fn watchdog(after: Duration) {
 
 /// A signal to end settles the job with what had come.
 fn stop_at_signal(desk: Desk) {
+    signals::ignore_hangup();
     tokio::spawn(async move {
-        if let Err(error) = terminated().await {
-            tracing::warn!(%error, "signals are not heard");
-            return;
-        }
+        signals::terminated().await;
         desk.stop();
     });
-}
-
-#[cfg(unix)]
-async fn terminated() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut term, mut int, mut hup) = (
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::hangup())?,
-    );
-    // The terminal's end is heard and ignored: the worker is to outlive it.
-    tokio::spawn(async move { while hup.recv().await.is_some() {} });
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-async fn terminated() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
 }

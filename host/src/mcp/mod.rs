@@ -8,7 +8,6 @@ mod call;
 mod call_of;
 mod completion;
 mod guard;
-mod methods;
 mod notices;
 mod prompts;
 mod reply;
@@ -20,7 +19,6 @@ mod tasks;
 mod tools;
 
 pub use guard::Guarded;
-pub use methods::unserved;
 pub use reply::{LEAST_OUTPUT_BYTES, OUTPUT_BYTES};
 pub use server::Server;
 pub use service::{Config, Runs, Service};

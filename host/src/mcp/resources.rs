@@ -5,6 +5,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
+use serde_json::json;
 
 use super::Service;
 use super::reply::{cut, in_words};
@@ -154,7 +155,8 @@ async fn stream(service: &Service, uri: &str, id: &JobId) -> Result<ResourceCont
 }
 
 fn missing(uri: &str, why: &str) -> ErrorData {
-    ErrorData::resource_not_found(format!("there is no resource {uri}: {why}"), None)
+    let message = format!("there is no resource {uri}: {why}");
+    ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
 }
 
 fn not_found(uri: &str, error: JobsError) -> ErrorData {

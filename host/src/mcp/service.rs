@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::answers::AnswersConfig;
-use crate::answers::Question;
+use crate::answers::{AnswersConfig, Question};
+use crate::jobs::clock;
 use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
 
 /// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
@@ -144,7 +143,6 @@ impl Service {
     /// Seconds that a job ran, or has been running.
     #[must_use]
     pub fn elapsed(&self, job: &Job) -> u64 {
-        let now = crate::jobs::clock::Millis(Utc::now().timestamp_millis());
-        u64::try_from(job.elapsed_ms(now) / 1000).unwrap_or_default()
+        u64::try_from(job.elapsed_ms(clock::now()) / 1000).unwrap_or_default()
     }
 }

@@ -38,7 +38,7 @@ use sender::{Egress, Sender};
 use store::State;
 
 use crate::sandbox::{Component, ComponentSource, Held, Sandbox, World};
-use crate::upstream::{ApiKey, Origin};
+use crate::upstream::{ApiKey, Origin, Proxy};
 
 /// What to run, and with what.
 pub struct Run {
@@ -52,6 +52,8 @@ pub struct Run {
     pub origin: Origin,
     /// The key, where there is one.
     pub key: Option<ApiKey>,
+    /// The proxy that its requests go through. Loopback is reached without it.
+    pub proxy: Option<Proxy>,
     /// Its bounds.
     pub limits: RunLimits,
     /// Asked before every request.
@@ -137,6 +139,7 @@ fn state(run: &Run, deadline: Instant) -> Result<State, RunError> {
     let sender = Sender::new(Egress {
         origin: run.origin.clone(),
         key: run.key.as_ref().and_then(KeyGuard::new),
+        proxy: run.proxy.clone(),
         gate: Arc::clone(&run.gate),
         requests: run.limits.requests,
         deadline,
