@@ -36,6 +36,7 @@ fn guest() -> String {
   (func (export "{interface}/reply@0.2.0#infer-mode") (param i32 i32) (result i32) unreachable)
   (func (export "{interface}/reply@0.2.0#failure") (param i32 i32 i32 i32 i32) (result i32) unreachable)
   (func (export "{interface}/normalize@0.2.0#render") (param i32) (result i32) unreachable)
+  (func (export "{interface}/normalize@0.2.0#spans") (param i32 i32 i32) (result i32) unreachable)
 )"#
     )
 }

@@ -47,6 +47,7 @@ fn guest_with(deed: &str, memory: &str, start: &str) -> String {
             "(param i32 i32 i32 i32 i32) (result i32)",
         ),
         stub("normalize@0.2.0#render", "(param i32) (result i32)"),
+        stub("normalize@0.2.0#spans", "(param i32 i32 i32) (result i32)"),
     ]
     .concat();
     format!(

@@ -96,6 +96,13 @@ impl Framer {
                     continue;
                 }
             }
+            // Blank lines between events, of which there can be any number.
+            if !self.has_data && !self.first_line && self.line.is_empty() && first == b'\n' {
+                let blank = rest.iter().take_while(|&&byte| byte == b'\n').count();
+                used += blank;
+                self.offset += blank as u64;
+                continue;
+            }
             let end = memchr2(b'\n', b'\r', rest);
             let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
             if self.line.len() + part.len() > self.limit {

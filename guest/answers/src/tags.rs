@@ -238,11 +238,14 @@ impl Recogniser {
         let (mut text, mut at) = (0, 0);
         loop {
             if self.candidate.is_none() {
-                let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
-                    emit(content, text, content.len(), sink);
-                    return content.len();
-                };
-                at += found;
+                // A search takes some time to begin, which adds up where a `<` follows another.
+                if bytes.get(at) != Some(&b'<') {
+                    let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
+                        emit(content, text, content.len(), sink);
+                        return content.len();
+                    };
+                    at += found;
+                }
                 match self.opener(bytes.get(at..).unwrap_or_default()) {
                     Opener::No => {
                         at += 1;

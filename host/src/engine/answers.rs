@@ -6,9 +6,10 @@ use crate::exit::Exit;
 pub use exported::normalize::Format;
 pub use exported::reply::Finished;
 pub use exported::types::{
-    Analyzing, Batch, Citation, Cost, Entity, Event, EventKind, Failure, FailureKind, Header,
-    HttpRequest, InvalidField, Limits, Location, Mode, Outcome, OutcomeError, Progress, Question,
-    Source, StreamError, StreamErrorKind, Thinking, Usage, Warning,
+    Alignment, Analyzing, Batch, Block, BlockKind, Citation, Code, Cost, Entity, Event, EventKind,
+    Failure, FailureKind, Header, Heading, HttpRequest, InvalidField, Item, Limits, Location, Mode,
+    Outcome, OutcomeError, Progress, Question, Source, Span, StreamError, StreamErrorKind, Style,
+    Styled, Table, Thinking, Usage, Warning,
 };
 
 impl Default for Limits {

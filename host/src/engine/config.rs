@@ -22,7 +22,7 @@ pub const HANDLES: usize = 1024;
 /// a call is over in well under a millisecond and the async worker it runs on is free again.
 pub const CHUNK_BYTES: usize = 64 << 10;
 
-/// Size of a component file that is worth compiling. The built-in one is under 120 KB; compile time grows
+/// Size of a component file that is worth compiling. The built-in one is under 320 KB; compile time grows
 /// with size and is bounded by nothing else.
 pub const COMPONENT_BYTES: u64 = 8 << 20;
 
