@@ -8,6 +8,8 @@
     missing_docs
 )]
 
+mod hostile;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
