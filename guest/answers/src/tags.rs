@@ -18,6 +18,9 @@ use memchr::memchr;
 pub(crate) use tag::Tag;
 use tag::{Kind, MAX_WORD};
 
+/// Most memory that is kept for the next possible tag. Most tags have some hundred bytes.
+const KEPT_BYTES: usize = 64 << 10;
+
 /// What becomes of the content.
 pub(crate) trait Sink {
     /// Text outside of tags.
@@ -122,6 +125,7 @@ impl Recogniser {
         // Moving the rest to the front only when it is the smaller half keeps this linear.
         if self.start == self.held.len() {
             self.held.clear();
+            self.held.shrink_to(KEPT_BYTES);
             self.start = 0;
         } else if self.start > self.held.len() / 2 {
             self.held.drain(..self.start);

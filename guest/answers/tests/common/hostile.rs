@@ -8,6 +8,8 @@ pub struct Hostile {
     pub name: String,
     /// Whether it is read as research.
     pub research: bool,
+    /// Whether it is full of whole tags, each of which is kept and handed out as an event.
+    pub records: bool,
     /// Whether all of it is in one delta.
     pub one_delta: bool,
     /// The reply.
@@ -162,6 +164,7 @@ pub fn all(bytes: usize) -> Vec<Hostile> {
         // Few line ends: one delta, or one line.
         let one_delta = bytes.iter().filter(|&&byte| byte == b'\n').count() < 10;
         all.push(Hostile {
+            records: name.contains("</"),
             name,
             research,
             one_delta,
