@@ -13,6 +13,7 @@ mod clients;
 mod connect;
 mod faults;
 mod homes;
+mod hostile;
 mod jobs;
 mod keys;
 mod layers;

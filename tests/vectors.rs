@@ -9,6 +9,7 @@
     missing_docs
 )]
 
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

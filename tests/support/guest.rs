@@ -40,7 +40,7 @@ pub struct Guest {
 }
 
 /// The functions of the world: interface, name, type with named parameters.
-const FUNCTIONS: [(&str, &str, &str); 9] = [
+const FUNCTIONS: [(&str, &str, &str); 10] = [
     ("request", "build", "(param $question i32) (result i32)"),
     (
         "reply",
@@ -70,6 +70,7 @@ const FUNCTIONS: [(&str, &str, &str); 9] = [
         "(param i32 i32 i32 i32 i32) (result i32)",
     ),
     ("normalize", "render", "(param $outcome i32) (result i32)"),
+    ("normalize", "spans", "(param i32 i32 i32) (result i32)"),
 ];
 
 impl Default for Guest {

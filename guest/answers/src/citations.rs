@@ -44,7 +44,7 @@ pub(crate) struct Sources {
     list: Vec<Source>,
     urls: Seen,
     snippets: Seen,
-    /// Source and upstream number.
+    /// Source and upstream number, without the first of each source, as in the other indexes.
     numbers: BTreeSet<(u32, u32)>,
     /// Source and position.
     positions: BTreeSet<(u32, u32)>,
@@ -63,23 +63,35 @@ impl Sources {
         let position = own.unwrap_or(arrived);
         let (number, new) = self.add(frame.url, true);
         if let Some(source) = self.list.get_mut(number as usize - 1) {
-            if let Some(snippet) = frame.snippet {
-                let known = &source.snippets;
-                let same = |place: usize| known.get(place).is_some_and(|known| known == snippet);
-                if self
-                    .snippets
-                    .find(&(number, snippet), known.len(), same)
-                    .is_none()
-                {
-                    source.snippets.push(snippet.to_owned());
-                }
+            if let Some(snippet) = frame.snippet
+                && is_new(
+                    &source.snippets,
+                    |first| first == snippet,
+                    |known| {
+                        let same =
+                            |place: usize| known.get(place).is_some_and(|known| known == snippet);
+                        self.snippets
+                            .find(&(number, snippet), known.len(), same)
+                            .is_none()
+                    },
+                )
+            {
+                source.snippets.push(snippet.to_owned());
             }
             if let Some(upstream) = frame.upstream_number
-                && self.numbers.insert((number, upstream))
+                && is_new(
+                    &source.upstream_numbers,
+                    |&first| first == upstream,
+                    |_| self.numbers.insert((number, upstream)),
+                )
             {
                 source.upstream_numbers.push(upstream);
             }
-            if self.positions.insert((number, position)) {
+            if is_new(
+                &source.positions,
+                |&first| first == position,
+                |_| self.positions.insert((number, position)),
+            ) {
                 source.positions.push(position);
                 self.markers.push((position, number));
             }
@@ -146,6 +158,19 @@ impl Sources {
     /// The sources in their order.
     pub(crate) fn finish(self) -> Vec<Source> {
         self.list
+    }
+}
+
+/// Whether something is not in a list yet. Most sources are cited once, so the first item is compared, and only what
+/// comes after it takes place in an index.
+fn is_new<T>(
+    list: &[T],
+    is_first: impl FnOnce(&T) -> bool,
+    index: impl FnOnce(&[T]) -> bool,
+) -> bool {
+    match list.first() {
+        None => true,
+        Some(first) => !is_first(first) && index(list),
     }
 }
 

@@ -492,6 +492,7 @@ impl Collector {
         let last = Batch {
             events: self.take_events(),
             error: self.error.clone(),
+            ended: ending.done,
         };
         let outcome = Outcome {
             mode: self.mode,

@@ -26,7 +26,7 @@ pub const MAX_VALUES: u32 = 32 * 1024;
 
 /// Most events that one server-sent event may give. Recorded ones give up to 3, a blocking reply with all its tags some
 /// hundred; in memory an event takes up to 400 bytes where its tag has 30.
-pub const MAX_EVENTS: usize = 16 * 1024;
+pub const MAX_EVENTS: usize = 8 * 1024;
 
 /// Most warnings that are kept of one stream, so that a hostile one cannot fill memory with them.
 pub const MAX_WARNINGS: usize = 64;

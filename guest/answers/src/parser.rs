@@ -5,7 +5,7 @@ use crate::collect::{Collector, Ending};
 use crate::envelope::{Envelope, text_at};
 use crate::event::{Batch, Header, Mode, StreamErrorKind, Usage};
 use crate::json::Json;
-use crate::json::text::unescape_into;
+use crate::json::text::unescape_in_parts;
 use crate::limits::Limits;
 use crate::outcome::{Finished, Outcome};
 use crate::sse::{Framer, TooLong};
@@ -117,7 +117,15 @@ impl Parser {
         if self.reader.collector.error.is_none() {
             self.end();
         }
-        self.reader.finish()
+        // What framed the reply may be as large as a line, and the outcome needs memory now.
+        let Self {
+            reader,
+            framer,
+            shape,
+            ..
+        } = self;
+        drop((framer, shape));
+        reader.finish()
     }
 
     fn read(&mut self, mut chunk: &[u8]) {
@@ -314,9 +322,9 @@ impl Reader {
         if !escaped {
             return self.tags.feed(raw, &mut self.collector);
         }
-        self.scratch.clear();
-        unescape_into(raw, &mut self.scratch);
-        self.tags.feed(&self.scratch, &mut self.collector);
+        unescape_in_parts(raw, &mut self.scratch, |part| {
+            self.tags.feed(part, &mut self.collector);
+        });
     }
 
     fn finish(mut self) -> Finished {

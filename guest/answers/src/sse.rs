@@ -40,6 +40,9 @@ pub(crate) struct Framer {
     pub recognised: bool,
 }
 
+/// Most memory that is kept for the data of the next event. Most events have some hundred bytes.
+const KEPT_BYTES: usize = 64 << 10;
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 impl Framer {
@@ -84,10 +87,7 @@ impl Framer {
         &'a mut self,
         chunk: &'a [u8],
     ) -> Result<(usize, Option<Frame<'a>>), TooLong> {
-        // The last event's data, delivered by the call before.
-        if !self.has_data {
-            self.data.clear();
-        }
+        self.clear_delivered();
         let mut used = 0;
         // Data that lies whole in this chunk is not copied.
         let mut direct: Option<&'a [u8]> = None;
@@ -101,6 +101,13 @@ impl Framer {
                     self.offset += 1;
                     continue;
                 }
+            }
+            // Blank lines between events, of which there can be any number.
+            if !self.has_data && !self.first_line && self.line.is_empty() && first == b'\n' {
+                let blank = rest.iter().take_while(|&&byte| byte == b'\n').count();
+                used += blank;
+                self.offset += blank as u64;
+                continue;
             }
             let end = memchr2(b'\n', b'\r', rest);
             let part = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
@@ -150,9 +157,7 @@ impl Framer {
 
     /// The end of the stream: the line and the event that are still open.
     pub(crate) fn finish(&mut self) -> Result<Option<Frame<'_>>, TooLong> {
-        if !self.has_data {
-            self.data.clear();
-        }
+        self.clear_delivered();
         if !self.line.is_empty() {
             self.end_line(&mut None)?;
         }
@@ -165,17 +170,36 @@ impl Framer {
 
     /// A line that came in pieces has ended.
     fn end_line(&mut self, direct: &mut Option<&[u8]>) -> Result<(), TooLong> {
-        let line = std::mem::take(&mut self.line);
+        let mut line = std::mem::take(&mut self.line);
         let stripped = self.strip_bom(&line);
-        if let Some(value) = self.field(stripped) {
+        let Some(value) = self.field(stripped) else {
+            self.line = line;
+            self.line.clear();
+            return Ok(());
+        };
+        if self.has_data {
             if let Some(data) = direct.take() {
                 self.data.extend_from_slice(data);
             }
-            self.append(value)?;
+            return self.append(value);
         }
-        self.line = line;
-        self.line.clear();
+        // The first line of an event is its data, and not copied: it can be as long as the limit allows.
+        let before = line.len() - value.len();
+        line.drain(..before);
+        self.has_data = true;
+        self.data = line;
         Ok(())
+    }
+
+    /// Forgets the data of the event that the call before delivered; the memory of a large one is given back.
+    fn clear_delivered(&mut self) {
+        if self.has_data {
+            return;
+        }
+        self.data.clear();
+        if self.data.capacity() > KEPT_BYTES {
+            self.data = Vec::new();
+        }
     }
 
     fn strip_bom<'a>(&mut self, line: &'a [u8]) -> &'a [u8] {

@@ -18,6 +18,9 @@ use memchr::memchr;
 pub(crate) use tag::Tag;
 use tag::{Kind, MAX_WORD};
 
+/// Most memory that is kept for the next possible tag. Most tags have some hundred bytes.
+const KEPT_BYTES: usize = 64 << 10;
+
 /// What becomes of the content.
 pub(crate) trait Sink {
     /// Text outside of tags.
@@ -122,6 +125,7 @@ impl Recogniser {
         // Moving the rest to the front only when it is the smaller half keeps this linear.
         if self.start == self.held.len() {
             self.held.clear();
+            self.held.shrink_to(KEPT_BYTES);
             self.start = 0;
         } else if self.start > self.held.len() / 2 {
             self.held.drain(..self.start);
@@ -238,11 +242,14 @@ impl Recogniser {
         let (mut text, mut at) = (0, 0);
         loop {
             if self.candidate.is_none() {
-                let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
-                    emit(content, text, content.len(), sink);
-                    return content.len();
-                };
-                at += found;
+                // A search takes some time to begin, which adds up where a `<` follows another.
+                if bytes.get(at) != Some(&b'<') {
+                    let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
+                        emit(content, text, content.len(), sink);
+                        return content.len();
+                    };
+                    at += found;
+                }
                 match self.opener(bytes.get(at..).unwrap_or_default()) {
                     Opener::No => {
                         at += 1;

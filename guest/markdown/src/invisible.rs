@@ -83,7 +83,8 @@ fn each(text: &str, mut found: impl FnMut(char)) {
             continue;
         }
         for index in start..end {
-            if !may_begin(at(index), at(index + 1), at(index + 2)) {
+            let first = at(index);
+            if first & 0xC0 == 0x80 || !may_begin(first, at(index + 1), at(index + 2)) {
                 continue;
             }
             let (before, rest) = text.split_at_checked(index).unwrap_or_default();

@@ -4,6 +4,7 @@
 use crate::fence::after;
 use crate::url::{is_web, scheme_length};
 use memchr::memchr;
+use std::collections::VecDeque;
 
 /// Longest run of backticks that can open a code span; a longer one is text.
 const MAX_TICKS: usize = 32;
@@ -57,7 +58,7 @@ enum UrlEnd {
 fn scan_paragraph<'a>(text: &'a str, found: &mut Vec<&'a str>) {
     let bytes = text.as_bytes();
     let last_ticks = last_tick_runs(bytes);
-    let mut brackets: Vec<Bracket> = Vec::new();
+    let mut brackets: VecDeque<Bracket> = VecDeque::new();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let rest = bytes.get(at..).unwrap_or_default();
@@ -66,15 +67,15 @@ fn scan_paragraph<'a>(text: &'a str, found: &mut Vec<&'a str>) {
             b'`' => at = code_span(bytes, at, &last_ticks),
             b'[' => {
                 if brackets.len() == MAX_BRACKETS {
-                    brackets.remove(0);
+                    brackets.pop_front();
                 }
-                brackets.push(Bracket {
+                brackets.push_back(Bracket {
                     image: at > 0 && bytes.get(at - 1) == Some(&b'!'),
                     links: found.len(),
                 });
                 at += 1;
             }
-            b']' => at = close_bracket(text, at + 1, brackets.pop(), found),
+            b']' => at = close_bracket(text, at + 1, brackets.pop_back(), found),
             b'<' => at = autolink(text, at, found),
             b'h' | b'H' if scheme_length(rest).is_some() && starts_word(bytes, at) => {
                 at = bare_url(text, at, found);

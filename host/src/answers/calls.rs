@@ -1,7 +1,9 @@
 //! The calls that need no stream. Each runs in a session of its own.
 
 use super::Answers;
-use super::{Failure, Format, Header, HttpRequest, InvalidField, Mode, Outcome, Question};
+use super::{
+    Failure, Format, Header, HttpRequest, InvalidField, Mode, Outcome, Question, Styled,
+};
 use crate::sandbox::SandboxError;
 
 impl Answers {
@@ -66,6 +68,17 @@ impl Answers {
         self.open()?.call(|store, guest| {
             let normalize = guest.glovebox_answers_normalize();
             normalize.call_render(store, outcome, format)
+        })
+    }
+
+    /// The blocks at the beginning of a Markdown text that may still grow; `last` says that it is all there.
+    ///
+    /// # Errors
+    /// What the call ended with.
+    pub fn spans(&self, text: &str, last: bool) -> Result<Styled, SandboxError> {
+        self.open()?.call(|store, guest| {
+            let normalize = guest.glovebox_answers_normalize();
+            normalize.call_spans(store, text, last)
         })
     }
 }

@@ -6,10 +6,14 @@ use crate::exit::Exit;
 pub use exported::normalize::Format;
 pub use exported::reply::Finished;
 pub use exported::types::{
-    Analyzing, Batch, Citation, Cost, Entity, Event, EventKind, Failure, FailureKind, Header,
-    HttpRequest, InvalidField, Limits, Location, Mode, Outcome, OutcomeError, Progress, Question,
-    Source, StreamError, StreamErrorKind, Thinking, Usage, Warning,
+    Alignment, Analyzing, Batch, Block, BlockKind, Citation, Code, Cost, Entity, Event, EventKind,
+    Failure, FailureKind, Header, Heading, HttpRequest, InvalidField, Item, Limits, Location, Mode,
+    Outcome, OutcomeError, Progress, Question, Source, Span, StreamError, StreamErrorKind, Style,
+    Styled, Table, Thinking, Usage, Warning,
 };
+
+/// The code of the warning about a cost that the component did not take over.
+const BAD_COST: &str = "bad-cost";
 
 impl Default for Limits {
     /// The documented defaults, all of them.
@@ -112,12 +116,14 @@ impl Question {
 }
 
 impl Outcome {
-    /// What the call cost, in US dollars: as billed where the reply said so, else by the published price
-    /// where the figures suffice.
+    /// Returns what the call cost, in US dollars: as billed where the reply said so, else by the published price
+    /// where the figures suffice. A reply that states a cost that no call can have says nothing about it: none.
     #[must_use]
     pub fn cost_usd(&self) -> Option<f64> {
         let usage = self.usage.as_ref()?;
-        usage.cost_usd.total.or(usage.cost_usd_estimate)
+        let refused = self.warnings.iter().any(|warning| warning.code == BAD_COST);
+        let estimate = usage.cost_usd_estimate.filter(|_| !refused);
+        usage.cost_usd.total.or(estimate)
     }
 
     /// The exit status of a command that ended with this outcome.

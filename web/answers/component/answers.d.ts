@@ -1,18 +1,18 @@
 // world root:component/root
-import type * as GloveboxAnswersTypes from './interfaces/glovebox-answers-types.js'; // glovebox:answers/types@0.1.0
-import type * as GloveboxAnswersRequest from './interfaces/glovebox-answers-request.js'; // glovebox:answers/request@0.1.0
-import type * as GloveboxAnswersReply from './interfaces/glovebox-answers-reply.js'; // glovebox:answers/reply@0.1.0
-import type * as GloveboxAnswersNormalize from './interfaces/glovebox-answers-normalize.js'; // glovebox:answers/normalize@0.1.0
+import type * as GloveboxAnswersTypes from './interfaces/glovebox-answers-types.js'; // glovebox:answers/types@0.2.0
+import type * as GloveboxAnswersRequest from './interfaces/glovebox-answers-request.js'; // glovebox:answers/request@0.2.0
+import type * as GloveboxAnswersReply from './interfaces/glovebox-answers-reply.js'; // glovebox:answers/reply@0.2.0
+import type * as GloveboxAnswersNormalize from './interfaces/glovebox-answers-normalize.js'; // glovebox:answers/normalize@0.2.0
 export interface ImportObject {
 }
 export interface Root {
-  'glovebox:answers/types@0.1.0': typeof GloveboxAnswersTypes,
+  'glovebox:answers/types@0.2.0': typeof GloveboxAnswersTypes,
   types: typeof GloveboxAnswersTypes,
-  'glovebox:answers/request@0.1.0': typeof GloveboxAnswersRequest,
+  'glovebox:answers/request@0.2.0': typeof GloveboxAnswersRequest,
   request: typeof GloveboxAnswersRequest,
-  'glovebox:answers/reply@0.1.0': typeof GloveboxAnswersReply,
+  'glovebox:answers/reply@0.2.0': typeof GloveboxAnswersReply,
   reply: typeof GloveboxAnswersReply,
-  'glovebox:answers/normalize@0.1.0': typeof GloveboxAnswersNormalize,
+  'glovebox:answers/normalize@0.2.0': typeof GloveboxAnswersNormalize,
   normalize: typeof GloveboxAnswersNormalize,
 }
 

@@ -39,8 +39,40 @@ pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+/// Most bytes of unescaped text that are put together before they are passed on.
+const PART_BYTES: usize = 64 << 10;
+
+/// As [`unescape`], passed on in parts, so that a long text does not take its size in memory once more. `buffer` is for
+/// parts with escapes.
+pub(crate) fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl FnMut(&str)) {
+    let mut rest = raw;
+    buffer.clear();
+    while !rest.is_empty() {
+        let found = memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
+        let (plain, escaped) = rest.split_at_checked(found).unwrap_or((rest, ""));
+        if buffer.len() + plain.len() > PART_BYTES {
+            part(buffer);
+            buffer.clear();
+        }
+        if plain.len() > PART_BYTES {
+            part(plain);
+        } else {
+            buffer.push_str(plain);
+        }
+        if escaped.is_empty() {
+            break;
+        }
+        let Some((char, used)) = unescape_one(escaped.as_bytes()) else {
+            break;
+        };
+        buffer.push(char);
+        rest = escaped.get(used..).unwrap_or_default();
+    }
+    part(buffer);
+}
+
 /// As [`unescape`], appended to a buffer.
-pub(crate) fn unescape_into(raw: &str, text: &mut String) {
+fn unescape_into(raw: &str, text: &mut String) {
     let mut rest = raw;
     while let Some(found) = memchr(b'\\', rest.as_bytes()) {
         let Some((plain, escaped)) = rest.split_at_checked(found) else {

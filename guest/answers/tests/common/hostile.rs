@@ -8,6 +8,10 @@ pub struct Hostile {
     pub name: String,
     /// Whether it is read as research.
     pub research: bool,
+    /// Whether it is full of whole tags, each of which is kept and handed out as an event.
+    pub records: bool,
+    /// Whether all of it is in one delta.
+    pub one_delta: bool,
     /// The reply.
     pub bytes: Vec<u8>,
 }
@@ -17,6 +21,14 @@ pub fn prose(bytes: usize) -> Vec<u8> {
     let text =
         "The tower was built for the World's Fair of 1889 \u{2013} and it stayed. ".repeat(14);
     fill(bytes, |_| chunk(&text))
+}
+
+/// The same in one delta.
+pub fn prose_in_one(bytes: usize) -> Vec<u8> {
+    one(
+        &"The tower was built for the World's Fair of 1889 \u{2013} and it stayed. "
+            .repeat(bytes / 72),
+    )
 }
 
 /// Contents that are repeated.
@@ -149,9 +161,13 @@ const FRAMING: &[&str] = &[
 pub fn all(bytes: usize) -> Vec<Hostile> {
     let mut all = Vec::new();
     let mut add = |name: String, research: bool, bytes: Vec<u8>| {
+        // Few line ends: one delta, or one line.
+        let one_delta = bytes.iter().filter(|&&byte| byte == b'\n').count() < 10;
         all.push(Hostile {
+            records: name.contains("</"),
             name,
             research,
+            one_delta,
             bytes,
         });
     };

@@ -1,4 +1,4 @@
-/** @module Interface glovebox:answers/reply@0.1.0 **/
+/** @module Interface glovebox:answers/reply@0.2.0 **/
 export function parseAll(mode: Mode, headers: Array<Header>, bytes: Uint8Array): Outcome;
 export function inferMode(bytes: Uint8Array): Mode;
 export function failure(status: number, headers: Array<Header>, body: Uint8Array): Refusal;

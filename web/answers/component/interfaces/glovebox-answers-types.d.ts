@@ -1,4 +1,4 @@
-/** @module Interface glovebox:answers/types@0.1.0 **/
+/** @module Interface glovebox:answers/types@0.2.0 **/
 /**
  * # Variants
  * 
@@ -268,3 +268,74 @@ export interface Failure {
  * ## `"json"`
  */
 export type Format = 'markdown' | 'plain' | 'json';
+export interface Style {
+  strong: boolean,
+  emphasis: boolean,
+  strikethrough: boolean,
+  code: boolean,
+}
+export interface Span {
+  text: string,
+  style: Style,
+  link?: string,
+}
+export interface Heading {
+  level: number,
+  spans: Array<Span>,
+}
+export interface Item {
+  number?: number,
+  spans: Array<Span>,
+}
+export interface Code {
+  language?: string,
+  text: string,
+}
+/**
+ * # Variants
+ * 
+ * ## `"left"`
+ * 
+ * ## `"center"`
+ * 
+ * ## `"right"`
+ */
+export type Alignment = 'left' | 'center' | 'right';
+export interface Table {
+  columns: Array<Alignment>,
+  rows: Array<Array<Array<Span>>>,
+}
+export type BlockKind = BlockKindParagraph | BlockKindHeading | BlockKindItem | BlockKindCode | BlockKindTable | BlockKindRule;
+export interface BlockKindParagraph {
+  tag: 'paragraph',
+  val: Array<Span>,
+}
+export interface BlockKindHeading {
+  tag: 'heading',
+  val: Heading,
+}
+export interface BlockKindItem {
+  tag: 'item',
+  val: Item,
+}
+export interface BlockKindCode {
+  tag: 'code',
+  val: Code,
+}
+export interface BlockKindTable {
+  tag: 'table',
+  val: Table,
+}
+export interface BlockKindRule {
+  tag: 'rule',
+}
+export interface Block {
+  quote: number,
+  depth: number,
+  kind: BlockKind,
+}
+export interface Styled {
+  closed: Array<Block>,
+  used: number,
+  open: Array<Block>,
+}
