@@ -9,9 +9,11 @@
 pub mod cli;
 pub mod engine;
 pub mod exit;
+pub mod files;
 pub mod jobs;
 pub mod mcp;
 pub mod policy;
+pub mod secrets;
 pub mod settings;
 pub mod simulator;
 pub mod transport;

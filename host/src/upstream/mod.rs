@@ -19,6 +19,8 @@ mod limiter;
 mod limits;
 mod origin;
 mod reply;
+mod said;
+mod spelling;
 mod strip;
 
 pub use client::{Client, UpstreamConfig};
