@@ -26,7 +26,7 @@ pub struct Stdio {
     /// Whether tools give structured content beside the text
     #[arg(long, value_enum, default_value_t = Structured::On)]
     structured: Structured,
-    /// The most text of one result, in bytes; more is cut, and says so
+    /// The most bytes of a result's text, and of its structured content; more is cut, and says so
     #[arg(long, value_name = "BYTES", default_value_t = OUTPUT_BYTES, value_parser = output_bytes)]
     max_output: usize,
 }
