@@ -9,9 +9,11 @@
 
 mod ask;
 mod browser;
+mod caps;
 mod clients;
 mod connect;
 mod faults;
+mod files;
 mod homes;
 mod jobs;
 mod keys;
@@ -27,4 +29,5 @@ mod sandbox;
 mod simulator;
 mod spend;
 mod support;
+mod terminal;
 mod upstream;

@@ -52,15 +52,15 @@ impl Ask {
         };
         let desk = desk::open(settings).await?;
         match ask(&desk.desk, call, asking.streams()).await {
-            Ok(answered) => self.tell(&answered, target),
+            Ok(answered) => self.tell(answered, target),
             Err(error) => Ok(say(&options::refusal(&error), error.exit())),
         }
     }
 
-    fn tell(&self, answered: &Answered, target: Option<Target>) -> anyhow::Result<Exit> {
+    fn tell(&self, answered: Answered, target: Option<Target>) -> anyhow::Result<Exit> {
         let Answered {
             ended,
-            growing,
+            mut growing,
             stored,
         } = answered;
         growing.end()?;
@@ -72,7 +72,7 @@ impl Ask {
         } else {
             ending::give(&self.asking, target, &ended.job, &ended.rendered)?;
         }
-        ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings, *stored);
+        ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings, stored);
         Ok(ended.exit)
     }
 }
@@ -86,7 +86,7 @@ impl Asking {
 
 /// Says something on standard error, and gives the exit status that goes with it.
 pub(super) fn say(problem: &str, exit: Exit) -> Exit {
-    eprintln!("glovebox: {problem}");
+    output::message(&format_args!("glovebox: {problem}"));
     exit
 }
 

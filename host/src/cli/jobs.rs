@@ -1,13 +1,12 @@
 //! `glovebox jobs`: what was asked, how far it is, what came of it.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use chrono::Utc;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::display::{harmless, harmless_json};
+use super::terminal::{harmless, one_line};
 use super::{desk, ending, output};
 use crate::exit::Exit;
 use crate::jobs::clock::Millis;
@@ -135,7 +134,7 @@ pub(super) fn told(done: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
     match done.map_err(anyhow::Error::downcast::<JobsError>) {
         Ok(exit) => Ok(exit),
         Err(Ok(error)) => {
-            eprintln!("glovebox: {}", harmless(&error.to_string()));
+            output::message(&format_args!("glovebox: {error}"));
             Ok(error.exit())
         }
         Err(Err(other)) => Err(other),
@@ -151,7 +150,7 @@ impl List {
         let jobs = desk.list(filter, self.limit).await?;
         if self.json {
             let jobs: Vec<Value> = jobs.iter().map(Job::to_json).collect();
-            output::line(&format!("{:#}", Value::Array(jobs)))?;
+            output::json(&format_args!("{:#}", Value::Array(jobs)))?;
         } else if jobs.is_empty() {
             output::line(&self.nothing())?;
         } else {
@@ -238,10 +237,7 @@ fn length(seconds: i64) -> String {
 
 /// A question in one line.
 fn shortened(query: &str) -> String {
-    let line: String = query
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
+    let line = one_line(query).replace('\t', " ");
     if line.chars().count() <= QUERY_SHOWN {
         return line;
     }
@@ -254,7 +250,7 @@ impl Status {
         let id = Desk::parse_id(&self.id)?;
         let job = desk.wait(&id, seconds(self.wait)).await?;
         if self.json {
-            output::line(&format!("{:#}", job.to_json()))?;
+            output::json(&format_args!("{:#}", job.to_json()))?;
         } else {
             for line in sheet(&job) {
                 output::line(&line)?;
@@ -301,7 +297,7 @@ fn sheet(job: &Job) -> Vec<String> {
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     facts
         .into_iter()
-        .map(|(name, fact)| format!("{name:<width$}  {}", harmless(&fact)))
+        .map(|(name, fact)| format!("{name:<width$}  {}", one_line(&fact)))
         .collect()
 }
 
@@ -333,10 +329,10 @@ impl Fetch {
         let id = Desk::parse_id(&self.id)?;
         let (job, outcome) = desk.result(&id, seconds(self.wait)).await?;
         if !job.state.ended() {
-            eprintln!(
+            output::message(&format_args!(
                 "glovebox: the job {id} is {}; wait for its end with --wait SECONDS",
                 job.state
-            );
+            ));
             return Ok(Exit::Running);
         }
         self.give(&job, outcome.as_ref())?;
@@ -346,14 +342,11 @@ impl Fetch {
 
     fn give(&self, job: &Job, outcome: Option<&Rendered>) -> std::io::Result<()> {
         match outcome {
-            Some(outcome) if self.json && std::io::stdout().is_terminal() => {
-                output::line(&harmless_json(&outcome.json))
-            }
-            Some(outcome) if self.json => output::line(&outcome.json),
+            Some(outcome) if self.json => output::json(&outcome.json),
             Some(outcome) if self.markdown => output::line(&harmless(&outcome.markdown)),
             Some(outcome) => output::line(&harmless(&outcome.plain)),
             // Nothing was sent, so there is no outcome; what there is to know is the job.
-            None if self.json => output::line(&format!("{:#}", job.to_json())),
+            None if self.json => output::json(&format_args!("{:#}", job.to_json())),
             None => Ok(()),
         }
     }
@@ -384,7 +377,7 @@ impl One {
 
     fn say(&self, words: &str, json: &Value) -> anyhow::Result<Exit> {
         if self.json {
-            output::line(&format!("{json:#}"))?;
+            output::json(&format_args!("{json:#}"))?;
         } else {
             output::line(&words)?;
         }
@@ -396,7 +389,7 @@ impl Prune {
     async fn run(self, desk: &Desk) -> anyhow::Result<Exit> {
         let removed = desk.prune().await?;
         if self.json {
-            output::line(&serde_json::json!({ "removed": removed }))?;
+            output::json(&serde_json::json!({ "removed": removed }))?;
         } else {
             let jobs = if removed == 1 { "job" } else { "jobs" };
             output::line(&format!("{removed} expired {jobs} removed."))?;

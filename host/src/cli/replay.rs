@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
+use super::terminal::harmless;
 use super::{desk, output};
 use crate::engine::answers::{Format, Limits, Mode, Outcome};
 use crate::engine::{Engine, SandboxError};
@@ -71,7 +72,7 @@ impl Replay {
         let bytes = match read(&self.file) {
             Ok(bytes) => bytes,
             Err(error) => {
-                eprintln!("glovebox: {error:#}");
+                output::message(&format_args!("glovebox: {error:#}"));
                 return Ok(Exit::Usage);
             }
         };
@@ -81,14 +82,14 @@ impl Replay {
         let (text, outcome) = match printed {
             Ok(printed) => printed,
             Err(error) => {
-                eprintln!("glovebox: {}: {error}", error.kind());
+                output::message(&format_args!("glovebox: {}: {error}", error.kind()));
                 return Ok(Exit::Failed);
             }
         };
         if self.json {
-            output::line(&text)?;
+            output::json(&text)?;
         } else {
-            output::line(&output::printable(&text))?;
+            output::line(&harmless(&text))?;
         }
         Ok(outcome.exit())
     }

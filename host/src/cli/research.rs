@@ -143,7 +143,7 @@ impl Research {
 
     fn tell_id(&self, submitted: &Submitted) -> anyhow::Result<Exit> {
         if self.asking.json {
-            output::line(&submitted.job.to_json())?;
+            output::json(&submitted.job.to_json())?;
         } else {
             output::line(&submitted.job.id)?;
         }
@@ -195,10 +195,10 @@ impl Research {
         target: Option<Target>,
     ) -> anyhow::Result<Exit> {
         if !job.state.ended() {
-            eprintln!(
+            output::message(&format_args!(
                 "glovebox: the research goes on under the id {}; glovebox jobs result {0} --wait 60 waits for it",
                 job.id
-            );
+            ));
             return Ok(Exit::Interrupted);
         }
         let rendered = match desk.outcome(&job.id).await {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::console::RunConsole;
 use super::gate::RunGate;
+use super::output;
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
 use crate::jobs::{JobsError, Micros, Outside};
@@ -13,7 +15,7 @@ use crate::policy::limiter::DEFAULT_RATE;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
 use crate::upstream::{ApiKey, KeyError, Origin};
-use crate::wasi::{self, Ended, RunLimits};
+use crate::wasi::{self, Console as _, Ended, RunLimits, TOTAL_MOST};
 
 /// Runs a WASI 0.2 command component: wasi:http to the configured origin alone, no files, no other network.
 ///
@@ -24,8 +26,13 @@ pub struct Run {
     /// How many requests it may make; each can cost
     #[arg(long, default_value_t = RunLimits::default().requests, value_name = "NUMBER")]
     max_requests: u32,
-    /// How long it may take, waiting included
-    #[arg(long, default_value_t = RunLimits::default().total.as_secs(), value_name = "SECONDS")]
+    /// How long it may take, compiling and waiting included: 1 to 86400
+    #[arg(
+        long,
+        default_value_t = RunLimits::default().total.as_secs(),
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=TOTAL_MOST.as_secs())
+    )]
     max_seconds: u64,
     /// The component, built for wasm32-wasip2, and what is passed on to it: all that follows is its own
     #[arg(
@@ -70,6 +77,7 @@ impl Run {
                 return Ok(error.exit());
             }
         };
+        let console = Arc::new(RunConsole::of_process());
         let run = wasi::Run {
             component: component.into(),
             arguments: command.collect(),
@@ -81,21 +89,23 @@ impl Run {
                 ..RunLimits::default()
             },
             gate: Arc::new(RunGate(outside)),
-            tell,
+            console: Arc::<RunConsole>::clone(&console),
         };
         let ended = tokio::select! {
             ended = wasi::run(run) => ended,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
-                tell("interrupted: the component and its connections are gone; what it wrote before is kept");
+                console.finish();
+                console.tell("interrupted: the component and its connections are gone; what it wrote before is kept");
                 return Ok(Exit::Interrupted);
             }
         };
+        console.finish();
         Ok(match ended {
             Ok(Ended::Well) => Exit::Done,
             Ok(Ended::Badly) => Exit::Failed,
             Err(error) => {
-                tell(&error.to_string());
+                console.tell(&error.to_string());
                 Exit::Failed
             }
         })
@@ -127,5 +137,5 @@ fn key(found: Result<ApiKey, KeyError>) -> Option<ApiKey> {
 }
 
 fn tell(text: &str) {
-    eprintln!("glovebox run: {text}");
+    output::message(&format_args!("glovebox run: {text}"));
 }

@@ -11,6 +11,7 @@
 //! - Memory, the guest's own running time, the total time and the number of requests are bounded: see
 //!   [`RunLimits`]. Waiting for the network is not running.
 
+mod console;
 mod egress;
 mod error;
 mod gate;
@@ -20,7 +21,9 @@ mod meter;
 mod sender;
 mod store;
 
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -29,10 +32,11 @@ use wasmtime::{Config, Engine, Store, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandPre};
 
+pub use console::{Console, Stream};
 pub use error::RunError;
 pub use gate::{Gate, Leave, Ticket};
 pub use key::PLACEHOLDER;
-pub use limits::RunLimits;
+pub use limits::{RunLimits, TOTAL_MOST};
 
 use key::KeyGuard;
 use meter::Meter;
@@ -55,8 +59,8 @@ pub struct Run {
     pub limits: RunLimits,
     /// Asked before every request.
     pub gate: Arc<dyn Gate>,
-    /// Told, in a sentence for a person, of every refusal.
-    pub tell: fn(&str),
+    /// Where its text goes; told, in a sentence for a person, of every refusal.
+    pub console: Arc<dyn Console>,
 }
 
 /// How a guest ended by its own word.
@@ -87,7 +91,14 @@ pub async fn run(run: Run) -> Result<Ended, RunError> {
     let limits = run.limits;
     let deadline = Instant::now() + limits.total;
     let engine = engine()?;
-    let command = load(&engine, &run).await?;
+    let too_long = RunError::Total {
+        limit: limits.total,
+    };
+    // Compiling cannot be interrupted: where it takes too long it is left behind on its thread.
+    let command = match tokio::time::timeout_at(deadline, load(&engine, &run)).await {
+        Ok(loaded) => loaded?,
+        Err(_) => return Err(too_long),
+    };
     let meter = Arc::new(Meter::default());
     let mut store = Store::new(&engine, state(&run, deadline)?);
     store.limiter(|state| &mut state.limiter);
@@ -98,11 +109,7 @@ pub async fn run(run: Run) -> Result<Ended, RunError> {
     });
     let called = match tokio::time::timeout_at(deadline, calling).await {
         Ok(called) => called,
-        Err(_) => {
-            return Err(RunError::Total {
-                limit: limits.total,
-            });
-        }
+        Err(_) => return Err(too_long),
     };
     match called {
         Ok(Ok(())) => Ok(Ended::Well),
@@ -137,18 +144,10 @@ async fn load(engine: &Engine, run: &Run) -> Result<CommandPre<State>, RunError>
         path: path.clone(),
         reason,
     };
-    let size = tokio::fs::metadata(&run.component)
+    let component = run.component.clone();
+    let bytes = tokio::task::spawn_blocking(move || read(&component))
         .await
-        .map_err(|error| unreadable(error.to_string()))?
-        .len();
-    if size > limits::COMPONENT_BYTES {
-        return Err(unreadable(format!(
-            "it is larger than {} MiB",
-            limits::COMPONENT_BYTES >> 20
-        )));
-    }
-    let bytes = tokio::fs::read(&run.component)
-        .await
+        .map_err(|error| RunError::Setup(error.to_string()))?
         .map_err(|error| unreadable(error.to_string()))?;
     let compiler = engine.clone();
     let compiled = tokio::task::spawn_blocking(move || link(&compiler, &bytes)).await;
@@ -158,6 +157,23 @@ async fn load(engine: &Engine, run: &Run) -> Result<CommandPre<State>, RunError>
             path,
             problem: one_line(&error),
         })
+}
+
+/// Reads a component's file. Anything but a regular file is refused: a pipe may never deliver, a device never end.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    // Before it is opened: opening a pipe waits for its other end.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.take(limits::COMPONENT_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limits::COMPONENT_BYTES {
+        let limit = limits::COMPONENT_BYTES >> 20;
+        return Err(io::Error::other(format!("it is larger than {limit} MiB")));
+    }
+    Ok(bytes)
 }
 
 fn link(engine: &Engine, bytes: &[u8]) -> wasmtime::Result<CommandPre<State>> {
@@ -175,7 +191,7 @@ fn state(run: &Run, deadline: Instant) -> Result<State, RunError> {
         gate: Arc::clone(&run.gate),
         requests: run.limits.requests,
         deadline,
-        tell: run.tell,
+        console: Arc::clone(&run.console),
     });
     let sender = sender.map_err(|error| RunError::Setup(error.to_string()))?;
     Ok(State::new(run, Arc::new(sender)))
