@@ -367,3 +367,275 @@ fn permissions_and_links_survive_and_a_new_file_is_private() {
     assert!(write(home.path(), "cursor", &fresh, &[]).status.success());
     assert_eq!(mode(&fresh), 0o600);
 }
+
+/// The clients and where their servers are.
+const CLIENTS: [(&str, &str); 8] = [
+    ("opencode", "mcp"),
+    ("claude-code", "mcpServers"),
+    ("claude-desktop", "mcpServers"),
+    ("codex", "mcp_servers"),
+    ("cursor", "mcpServers"),
+    ("vscode", "servers"),
+    ("gemini", "mcpServers"),
+    ("zed", "context_servers"),
+];
+
+/// A file with another server in it, in the client's format, with comments.
+fn other_server(client: &str, servers: &str) -> String {
+    if client == "codex" {
+        return format!(
+            "# mine\nmodel = \"x\"   # the best\n\n[{servers}.other]\ncommand = \"other\"\n\n[profiles.fast]\nmodel = \"y\"\n"
+        );
+    }
+    format!(
+        "// mine\n{{\n  \"theme\":   \"dark\", // always\n  \"{servers}\": {{\n    \"other\": {{ \"command\": \"other\" }}\n  }},\n  \"last\": [1,   2]\n}}\n"
+    )
+}
+
+/// The lines of a text with their line ends, each once for every time it is there.
+fn lines(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// Whether every line of `before` is in `after` to the letter, but for the comma that a further entry needs after it.
+fn keeps(before: &str, after: &str) -> bool {
+    let mut left = lines(after);
+    lines(before).iter().all(|line| {
+        let end = line.trim_end_matches(['\r', '\n']);
+        let with_comma = format!("{end},{}", &line[end.len()..]);
+        let found = left
+            .iter()
+            .position(|other| other == line || *other == with_comma);
+        found.map(|at| left.remove(at)).is_some()
+    })
+}
+
+#[cfg(unix)]
+#[test]
+fn every_kind_of_file_stays_what_it_is_for_every_client() {
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+    for (client, servers) in CLIENTS {
+        let plain = other_server(client, servers);
+        let windows = plain.replace('\n', "\r\n");
+        let mixed = plain.replacen('\n', "\r\n", 2);
+        let texts = [
+            plain.clone(),
+            windows.clone(),
+            mixed,
+            format!("\u{feff}{plain}"),
+            format!("\u{feff}{windows}"),
+            plain.trim_end().to_owned(),
+        ];
+        for (text, link) in texts.iter().flat_map(|text| [(text, false), (text, true)]) {
+            let what = format!("{client} {link} {text:?}");
+            let home = tempfile::tempdir().unwrap();
+            let folder = home.path().join("dots");
+            fs::create_dir(&folder).unwrap();
+            let real = folder.join("real");
+            fs::write(&real, text).unwrap();
+            let path = if link {
+                let path = home.path().join("link");
+                symlink("dots/real", &path).unwrap();
+                path
+            } else {
+                real.clone()
+            };
+            let written = write(home.path(), client, &path, &[]);
+            assert!(written.status.success(), "{what}: {written:?}");
+            let after = fs::read_to_string(&real).unwrap();
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            assert!(
+                keeps(text, &after) || keeps(&format!("{text}{end}"), &after),
+                "{what}: {after:?}"
+            );
+            assert_eq!(after.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
+            if *text == windows {
+                assert_eq!(
+                    after.replace("\r\n", "").matches('\n').count(),
+                    0,
+                    "{what}: {after:?}"
+                );
+            }
+            if !text.contains('\r') {
+                assert!(!after.contains('\r'), "{what}: {after:?}");
+            }
+            assert_eq!(fs::symlink_metadata(&path).unwrap().is_symlink(), link);
+            assert_eq!(
+                fs::read_to_string(folder.join("real.bak")).unwrap(),
+                *text,
+                "{what}"
+            );
+            assert_eq!(listing(&folder), ["real", "real.bak"], "{what}");
+            // What is up to date is not written again.
+            let seen = |path: &Path| {
+                let found = fs::metadata(path).unwrap();
+                (found.ino(), found.mtime_nsec(), found.ctime_nsec())
+            };
+            let before = seen(&real);
+            assert!(write(home.path(), client, &path, &[]).status.success());
+            assert_eq!(seen(&real), before, "{what}");
+            assert_eq!(listing(&folder), ["real", "real.bak"], "{what}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_nothing_stays_a_link_and_its_target_is_made() {
+    use std::os::unix::fs::symlink;
+    for (client, servers) in CLIENTS {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("link");
+        symlink("new/folder/real", &path).unwrap();
+        assert!(write(home.path(), client, &path, &[]).status.success());
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
+        let text = fs::read_to_string(home.path().join("new/folder/real")).unwrap();
+        assert!(
+            text.contains(servers) && text.contains("glovebox"),
+            "{text}"
+        );
+        assert_eq!(listing(home.path()), ["link", "new"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_backup_follows_no_link_that_was_put_there() {
+    use std::os::unix::fs::symlink;
+    for (client, servers) in CLIENTS {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("project");
+        let secret = home.path().join("ssh");
+        fs::create_dir(&project).unwrap();
+        fs::create_dir(&secret).unwrap();
+        fs::write(secret.join("there"), "as it was").unwrap();
+        let file = project.join("mcp");
+        let text = other_server(client, servers);
+        fs::write(&file, &text).unwrap();
+        symlink("../ssh/authorized_keys", project.join("mcp.bak")).unwrap();
+        symlink("../ssh/there", project.join("mcp.bak.1")).unwrap();
+        fs::create_dir(project.join("mcp.bak.2")).unwrap();
+        let written = write(home.path(), client, &file, &["--json"]);
+        assert!(written.status.success(), "{client}: {written:?}");
+        assert_eq!(listing(&secret), ["there"], "{client}");
+        assert_eq!(
+            fs::read_to_string(secret.join("there")).unwrap(),
+            "as it was"
+        );
+        assert_eq!(fs::read_to_string(project.join("mcp.bak.3")).unwrap(), text);
+        let report: Value = serde_json::from_slice(&written.stdout).unwrap();
+        assert!(report["backup"].as_str().unwrap().ends_with("mcp.bak.3"));
+    }
+}
+
+#[test]
+fn of_duplicate_members_the_last_is_changed_which_readers_take() {
+    for (client, servers) in CLIENTS.iter().filter(|(client, _)| *client != "codex") {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("file");
+        let text = format!(
+            r#"{{"{servers}": {{"first": {{}}}}, "{servers}": {{"glovebox": {{"command": "a"}}, "glovebox": {{"command": "b", "command": "c", "mine": 1}}}}}}"#
+        );
+        fs::write(&file, &text).unwrap();
+        assert!(write(home.path(), client, &file, &[]).status.success());
+        let after = fs::read_to_string(&file).unwrap();
+        // This reader takes the last one, as those of the clients do.
+        let value: Value = serde_json::from_str(&after).unwrap();
+        let entry = &value[servers]["glovebox"];
+        assert!(
+            entry["command"]
+                .to_string()
+                .contains(env!("CARGO_BIN_EXE_glovebox")),
+            "{after}"
+        );
+        assert_eq!(entry["mine"], 1, "{after}");
+        for kept in [r#""first": {}"#, r#"{"command": "a"}"#, r#""command": "b""#] {
+            assert!(
+                after.contains(kept),
+                "{client}: {kept} is gone from {after}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_empty_variable_counts_as_not_set() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |client: &str, home_variable: &Path| {
+        let work = tempfile::tempdir().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_glovebox"))
+            .env_clear()
+            .env("HOME", home_variable)
+            .env("XDG_STATE_HOME", home.path())
+            .envs(["CODEX_HOME", "XDG_CONFIG_HOME", "MY_KEY"].map(|name| (name, "")))
+            .env("GLOVEBOX_STATE_DIR", home.path().join("state"))
+            .current_dir(work.path())
+            .args(["connect", client, "--write", "--key-env", "MY_KEY"])
+            .output()
+            .unwrap();
+        (output, listing(work.path()))
+    };
+    for (client, file) in [
+        ("codex", ".codex/config.toml"),
+        ("zed", ".config/zed/settings.json"),
+        (
+            "claude-desktop",
+            ".config/Claude/claude_desktop_config.json",
+        ),
+    ] {
+        if cfg!(target_os = "macos") && client == "claude-desktop" {
+            continue;
+        }
+        let (output, left) = run(client, home.path());
+        assert!(output.status.success(), "{client}: {output:?}");
+        assert_eq!(left, [""; 0], "{client}");
+        let text = fs::read_to_string(home.path().join(file)).unwrap();
+        assert!(
+            client == "codex" || !text.contains("BRAVE_ANSWERS_KEY"),
+            "{text}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_left_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let pipe = home.path().join("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    for (client, _) in CLIENTS {
+        for path in [pipe.as_path(), home.path()] {
+            let refused = write(home.path(), client, path, &[]);
+            let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+            assert_eq!(refused.status.code(), Some(1), "{client}: {said}");
+            assert!(
+                said.contains("not a regular file") && said.contains("left as it is"),
+                "{said}"
+            );
+        }
+    }
+    assert_eq!(listing(home.path()), ["pipe"]);
+}
+
+#[test]
+fn a_key_of_letters_in_the_place_of_its_variable_is_refused_too() {
+    let home = tempfile::tempdir().unwrap();
+    let key = "BSAqtestkey0123456789zyxw";
+    for (client, _) in CLIENTS {
+        for more in [&["--write"][..], &[], &["--json"]] {
+            let refused = connect(home.path(), &[&[client, "--key-env", key], more].concat());
+            assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+            let said = [refused.stdout, refused.stderr].concat();
+            assert!(!String::from_utf8_lossy(&said).contains(key));
+        }
+    }
+    assert_eq!(listing(home.path()), [""; 0]);
+}

@@ -4,7 +4,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{KEY, Ran, Simulated, World, each};
+use crate::support::server::{Server, state};
+use crate::support::{KEY, Ran, Served, Simulated, World, each, stream};
 
 /// Every scenario that is no vector, and some that are.
 const SCENARIOS: [&str; 24] = [
@@ -187,4 +188,214 @@ fn a_server_does_not_show_the_key() {
     drop(input);
     assert!(child.wait().unwrap().success());
     assert!(assert_files_clean(world.path()) > 1);
+}
+
+/// Every setting that a person may put the key into by mistake.
+const SETTINGS: [&str; 14] = [
+    "GLOVEBOX_STATE_DIR",
+    "GLOVEBOX_UPSTREAM",
+    "GLOVEBOX_COMPONENT",
+    "GLOVEBOX_KEEP",
+    "GLOVEBOX_CAPTURE",
+    "GLOVEBOX_BUDGET_USD_PER_DAY",
+    "GLOVEBOX_TIMEOUT_ANSWER",
+    "GLOVEBOX_TIMEOUT_IDLE",
+    "GLOVEBOX_REQUESTS_PER_SECOND",
+    "GLOVEBOX_SIMULATE",
+    "GLOVEBOX_PACE",
+    "BRAVE_ANSWERS_KEY_FILE",
+    "BRAVE_API_KEY_FILE",
+    "RUST_LOG",
+];
+
+/// The places in a value that a key gets into.
+fn places() -> Vec<String> {
+    vec![
+        KEY.to_owned(),
+        format!(" {KEY}"),
+        format!("https://{KEY}@api.example.org"),
+        format!("https://user:{KEY}@api.example.org"),
+        format!("https://api.example.org/?key={KEY}"),
+        format!("https://api.example.org/{KEY}"),
+        format!("https://api.example.org/#{KEY}"),
+        format!("https://{KEY}/"),
+        format!("{KEY}@api.example.org"),
+        format!("/nowhere/{KEY}"),
+        format!("./{KEY}.txt"),
+        format!("BRAVE_ANSWERS_KEY={KEY}"),
+    ]
+}
+
+/// In its own case, and in that of a host's name.
+fn assert_unseen(what: &str, ran: &Ran) {
+    let all = format!("{}{}", ran.out, ran.err).to_lowercase();
+    assert!(!all.contains(&KEY.to_lowercase()), "{what}: {ran:?}");
+}
+
+#[test]
+fn a_key_in_the_wrong_setting_is_not_repeated() {
+    let world = World::new();
+    let mut cases = Vec::new();
+    for setting in SETTINGS {
+        for place in places() {
+            for args in [
+                &["doctor", "--offline", "--json"][..],
+                &["doctor", "--offline"],
+                &["ask", "why?"],
+                &["ask", "--dry-run", "why?"],
+            ] {
+                cases.push((setting, place.clone(), args));
+            }
+        }
+    }
+    each(&cases, |(setting, place, args)| {
+        let mut command = world.command(args);
+        let ran = Ran::of(command.env(setting, place).output().unwrap());
+        assert!(
+            ran.code.is_some_and(|code| code < 100),
+            "{setting}={place}: {ran:?}"
+        );
+        assert_unseen(&format!("{args:?} with {setting}={place}"), &ran);
+        if *setting != "RUST_LOG" && *args == ["ask", "why?"] {
+            // It names what is wrong all the same.
+            let named = ran.err.contains(setting) || ran.err.contains("BRAVE_ANSWERS_KEY");
+            assert!(named && ran.code != Some(0), "{setting}={place}: {ran:?}");
+        }
+    });
+    // No file or folder has it as its name either.
+    let mut folders = vec![world.path().to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            assert!(!path.to_string_lossy().contains(KEY), "{path:?}");
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_among_the_arguments_is_not_repeated() {
+    let world = World::new();
+    let random = "q7R2mZ9xK4vB8nT1wL6pY3cD";
+    for key in [KEY, random] {
+        let equals = format!("--max-usd={key}");
+        let cases: &[&[&str]] = &[
+            &[key],
+            &["--keep", key, "doctor"],
+            &["--upstream", key, "doctor"],
+            &["--component", key, "doctor"],
+            &["--state-dir", key, "doctor"],
+            &["ask", "--max-usd", key, "why?"],
+            &["ask", &equals, "why?"],
+            &["jobs", key],
+            &["jobs", "list", "--state", key],
+            &["jobs", "list", "--limit", key],
+            &["run", "--max-seconds", key, "x.wasm"],
+            &["connect", key],
+            &["connect", "cursor", "--key-env", key],
+            &["simulate", "--scenario", key],
+            &["simulate", "--listen", key],
+        ];
+        for args in cases {
+            let ran = world.run(args);
+            assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+            let all = format!("{}{}", ran.out, ran.err);
+            assert!(!all.contains(key), "{args:?}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn a_secret_of_any_shape_in_an_address_is_not_repeated() {
+    let world = World::new();
+    for address in [
+        "https://me:hunter2@api.example.org",
+        "https://hunter2@api.example.org",
+        "https://api.example.org?token=hunter2",
+        "https://api.example.org/#hunter2",
+        "me:hunter2@api.example.org",
+        "ftp://me:hunter2/@x@api.example.org",
+    ] {
+        for args in [&["doctor", "--json"][..], &["ask", "why?"]] {
+            let mut command = world.command(args);
+            let ran = Ran::of(command.env("GLOVEBOX_UPSTREAM", address).output().unwrap());
+            assert_eq!(ran.code, Some(2), "{ran:?}");
+            assert!(ran.err.contains("GLOVEBOX_UPSTREAM"), "{ran:?}");
+            assert!(!format!("{ran:?}").contains("hunter2"), "{ran:?}");
+        }
+    }
+}
+
+/// To the model: the status of a server whose key is in the wrong place.
+#[test]
+fn a_server_tells_no_model_a_key_in_the_wrong_place() {
+    for place in places() {
+        let state = state();
+        let mut server = Server::configured(
+            state.path(),
+            &[("BRAVE_ANSWERS_KEY_FILE", &place), ("GLOVEBOX_KEEPS", KEY)],
+        );
+        server.initialize("2025-11-25");
+        for (tool, arguments) in [
+            ("status", serde_json::json!({})),
+            ("answers", serde_json::json!({"query": "why?"})),
+            (
+                "answers",
+                serde_json::json!({"query": "why?", "country": KEY}),
+            ),
+            ("research_list", serde_json::json!({"state": KEY})),
+        ] {
+            let said = server.call(tool, arguments).to_string();
+            assert!(!said.contains(KEY), "{place}: {tool}: {said}");
+        }
+        server.close();
+        assert_eq!(server.wait(), Some(0));
+        assert!(!server.said().contains(KEY));
+    }
+}
+
+/// An upstream that repeats what it was sent, in the escapes of whatever it writes.
+#[test]
+fn a_key_that_comes_back_in_escapes_is_taken_out() {
+    let spell = |way: usize| -> String {
+        KEY.chars()
+            .map(|letter| match way {
+                0 => format!("\\u{:04x}", u32::from(letter)),
+                1 => format!("%{:02x}", u32::from(letter)),
+                2 => format!("&#{};", u32::from(letter)),
+                _ => format!("\\\\u{:04X}", u32::from(letter)),
+            })
+            .collect()
+    };
+    for way in 0..4 {
+        let escaped = spell(way);
+        let error = format!(
+            r#"{{"error": {{"id": "{escaped}", "code": "SUBSCRIPTION_TOKEN_INVALID", "detail": "bad token {escaped}"}}}}"#
+        );
+        let refusal = format!(
+            "HTTP/1.1 422 No\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{error}",
+            error.len()
+        );
+        let answer = stream(&[&format!("the token {escaped} works")]);
+        for reply in [refusal.into_bytes(), answer] {
+            let world = World::new();
+            let served = Served::start(reply);
+            for args in [&["ask", "why?"][..], &["ask", "--json", "why?"]] {
+                let mut command = world.command(args);
+                command
+                    .env("GLOVEBOX_UPSTREAM", &served.url)
+                    .env("BRAVE_ANSWERS_KEY", KEY);
+                let ran = loudly(&mut command);
+                assert!(
+                    ran.err.contains("[key]") || ran.out.contains("[key]"),
+                    "{ran:?}"
+                );
+                assert_clean(&format!("{way} {args:?}"), format!("{ran:?}").as_bytes());
+                assert!(!ran.out.contains(&escaped), "{ran:?}");
+            }
+            assert!(assert_files_clean(world.path()) > 0);
+        }
+    }
 }

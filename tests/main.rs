@@ -9,9 +9,11 @@
 
 mod ask;
 mod browser;
+mod caps;
 mod clients;
 mod connect;
 mod faults;
+mod files;
 mod homes;
 mod hostile;
 mod jobs;
@@ -32,5 +34,6 @@ mod spend;
 mod streams;
 mod support;
 mod surroundings;
+mod terminal;
 mod traps;
 mod upstream;

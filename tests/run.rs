@@ -2,9 +2,11 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::support::{KEY, Served, Simulated, World, http, read_request};
+use crate::support::command::{self, Asking};
+use crate::support::{KEY, Ran, Served, Simulated, World, finish, http, read_request};
 
 /// What a guest finds in place of the key.
 const PLACEHOLDER: &str = "glovebox-puts-the-key-here";
@@ -103,7 +105,7 @@ fn the_guest_never_holds_the_key() {
     command
         .env("GLOVEBOX_UPSTREAM", &echo.url)
         .env("BRAVE_ANSWERS_KEY", KEY);
-    let ran = crate::support::Ran::of(command.output().unwrap());
+    let ran = Ran::of(command.output().unwrap());
     assert!(
         ran.out.contains(" true "),
         "the origin did not get the key: {ran:?}"
@@ -178,7 +180,7 @@ fn it_has_no_other_environment_and_says_so_without_a_key() {
     let world = World::new();
     let mut command = world.command(&["run", &ask(), "x"]);
     command.env("GLOVEBOX_UPSTREAM", "http://127.0.0.1:1");
-    let ran = crate::support::Ran::of(command.output().unwrap());
+    let ran = Ran::of(command.output().unwrap());
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("no key"), "{ran:?}");
 }
@@ -369,6 +371,175 @@ fn a_request_counts_and_one_beyond_the_budget_is_refused_with_the_sum() {
     );
     let jobs = world.run(&["jobs", "list", "--all", "--json"]);
     assert_eq!(jobs.code, Some(0), "{jobs:?}");
+}
+
+/// A server that answers everyone and keeps the heads of all requests.
+fn heads() -> (Served, Arc<Mutex<Vec<String>>>) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&seen);
+    let served = Served::with(move |mut stream| {
+        let head = read_request(&mut stream);
+        keep.lock().unwrap().push(head);
+        let _ = stream.write_all(&http("data: [DONE]\n\n"));
+    });
+    (served, seen)
+}
+
+fn run_against(world: &World, upstream: &str, args: &[&str]) -> Ran {
+    let mut command = world.command(args);
+    command
+        .env("GLOVEBOX_UPSTREAM", upstream)
+        .env("BRAVE_ANSWERS_KEY", KEY);
+    Ran::of(command.output().unwrap())
+}
+
+#[test]
+fn the_host_header_is_the_origin_s_and_no_user_name_passes() {
+    let world = World::new();
+    let (served, seen) = heads();
+    let authority = served.url.strip_prefix("http://").unwrap();
+    let asking = |authority: &str| {
+        command::asking(
+            world.path(),
+            &Asking {
+                method: 0,
+                authority,
+                requests: 1,
+                body_kib: 0,
+            },
+        )
+    };
+    let honest = run_against(&world, &served.url, &["run", &asking(authority)]);
+    assert_eq!(honest.code, Some(0), "{honest:?}");
+    let head = seen.lock().unwrap().pop().unwrap().to_lowercase();
+    assert!(head.contains(&format!("host: {authority}\r\n")), "{head}");
+    for user in ["evil.example@", "evil.example:80@", "a:b@", "@"] {
+        let hostile = format!("{user}{authority}");
+        let ran = run_against(&world, &served.url, &["run", &asking(&hostile)]);
+        assert!(ran.err.contains("a user name in its address"), "{ran:?}");
+    }
+    assert!(seen.lock().unwrap().is_empty(), "{seen:?}");
+}
+
+#[test]
+fn only_methods_that_read_or_ask_pass() {
+    let world = World::new();
+    let (served, seen) = heads();
+    let authority = served.url.strip_prefix("http://").unwrap();
+    for (method, name) in [
+        (0, "GET"),
+        (1, "HEAD"),
+        (2, "POST"),
+        (3, "PUT"),
+        (4, "DELETE"),
+        (5, "CONNECT"),
+        (6, "OPTIONS"),
+        (7, "TRACE"),
+        (8, "PATCH"),
+    ] {
+        let guest = command::asking(
+            world.path(),
+            &Asking {
+                method,
+                authority,
+                requests: 1,
+                body_kib: 0,
+            },
+        );
+        let ran = run_against(&world, &served.url, &["run", &guest]);
+        let head = seen.lock().unwrap().pop();
+        if method <= 2 {
+            assert!(head.unwrap().starts_with(&format!("{name} / ")), "{ran:?}");
+        } else {
+            assert_eq!(head, None, "{name}");
+            assert!(
+                ran.err.contains(&format!("the method {name}")) && ran.err.contains("POST"),
+                "{ran:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_bodies_of_open_requests_are_bounded_together() {
+    let world = World::new();
+    let (served, seen) = heads();
+    let guest = command::asking(
+        world.path(),
+        &Asking {
+            method: 2,
+            authority: served.url.strip_prefix("http://").unwrap(),
+            requests: 40,
+            body_kib: 1024,
+        },
+    );
+    let args = ["run", "--max-requests", "1000", &guest];
+    let ran = run_against(&world, &served.url, &args);
+    let refused = ran.err.matches("the bodies of all open requests").count();
+    // Eight of the largest fit; none of the others is read.
+    assert_eq!(refused, 32, "{ran:?}");
+    assert!(seen.lock().unwrap().is_empty());
+    // One body alone is bounded too, and does not count as a request.
+    let guest = command::asking(
+        world.path(),
+        &Asking {
+            method: 2,
+            authority: served.url.strip_prefix("http://").unwrap(),
+            requests: 3,
+            body_kib: 2048,
+        },
+    );
+    let ran = run_against(&world, &served.url, &["run", &guest]);
+    let refused = ran.err.matches("a request body of more than").count();
+    assert_eq!(refused, 3, "{ran:?}");
+}
+
+#[test]
+fn a_time_that_no_clock_holds_is_bad_usage() {
+    let world = World::new();
+    for seconds in ["18446744073709551615", "86401", "0", "-1", "1e3", "soon"] {
+        let limit = format!("--max-seconds={seconds}");
+        let ran = world.run(&["run", &limit, &ask(), "x"]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("--max-seconds"), "{ran:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn only_a_regular_file_is_read_as_a_component() {
+    let world = World::new();
+    let pipe = world.path().join("pipe.wasm");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in [pipe.as_path(), world.path(), Path::new("/dev/zero")] {
+        let child = world
+            .command(&["run", &path.display().to_string()])
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ran = finish(child);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("not a regular file"), "{ran:?}");
+    }
+}
+
+#[test]
+fn the_time_to_compile_counts() {
+    let world = World::new();
+    // Some seconds of work for the compiler, and none for the guest.
+    let mut module = String::from("(func (export \"run\") (result i32) (i32.const 0))");
+    let adds =
+        "(local.set 0 (i32.add (local.get 0) (i32.mul (local.get 0) (local.get 1))))".repeat(2000);
+    for _ in 0..300 {
+        module.push_str(&format!(
+            "(func (param i32 i32) (result i32) {adds} (local.get 0))"
+        ));
+    }
+    let slow = component(&world, &module);
+    let ran = world.run(&["run", "--max-seconds", "1", &slow]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("within 1 s"), "{ran:?}");
 }
 
 #[test]

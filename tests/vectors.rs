@@ -9,7 +9,6 @@
     missing_docs
 )]
 
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -9,12 +9,14 @@
 pub mod answers;
 pub mod cli;
 pub mod exit;
+pub mod files;
 pub mod jobs;
 pub mod mcp;
 pub mod money;
 pub mod policy;
 pub mod rpc;
 pub mod sandbox;
+pub mod secrets;
 pub mod settings;
 pub mod simulator;
 pub mod transport;

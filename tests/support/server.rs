@@ -58,6 +58,28 @@ impl Server {
         Self::of(command)
     }
 
+    /// A server in front of any upstream, with the key of the tests.
+    pub fn against(state: &Path, url: &str, flags: &[&str]) -> Self {
+        let mut command = program(state);
+        command
+            .arg("stdio")
+            .args(flags)
+            .env("GLOVEBOX_UPSTREAM", url)
+            .env("BRAVE_ANSWERS_KEY", super::KEY);
+        let mut server = Self::of(command);
+        server.read();
+        server
+    }
+
+    /// A server with these variables and no other setting.
+    pub fn configured(state: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut command = program(state);
+        command.arg("stdio").envs(variables.iter().copied());
+        let mut server = Self::of(command);
+        server.read();
+        server
+    }
+
     /// A server with an upstream and no key for it.
     pub fn keyless(state: &Path) -> Self {
         let mut command = program(state);

@@ -1,6 +1,5 @@
 //! `glovebox component`: the component that is built into this binary, for use in another runtime.
 
-use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -8,8 +7,10 @@ use clap::Args;
 use serde_json::Value;
 
 use super::output;
+use super::runtime::hold_signals;
 use crate::answers::{COMPONENT, COMPONENT_RECORD, WIT};
 use crate::exit::Exit;
+use crate::files;
 
 /// Shows the embedded component, or writes it to a file for another runtime.
 #[derive(Args, Debug)]
@@ -41,14 +42,20 @@ impl Component {
             .and_then(Value::as_str)
             .unwrap_or_default();
         if let Some(path) = &self.out {
-            fs::write(path, COMPONENT)
+            files::Target::prepare(path)
+                .and_then(|target| {
+                    if target.takes_a_moment() {
+                        hold_signals();
+                    }
+                    target.write(COMPONENT)
+                })
                 .with_context(|| format!("{} cannot be written", path.display()))?;
         } else if self.wit {
             output::line(&wit().trim_end())?;
         } else if self.hash {
             output::line(&hash)?;
         } else if self.json {
-            output::line(&record)?;
+            output::json(&record)?;
         } else {
             let bytes = COMPONENT.len();
             output::line(&format!(

@@ -1,4 +1,4 @@
-//! What a person sees while a call runs, and what of foreign text may reach a terminal.
+//! What a person sees while a call runs.
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
@@ -8,33 +8,12 @@ use serde_json::Value;
 
 use super::output::{self, Background};
 use super::runtime::no_colour;
+use super::terminal::{Filter, one_line};
 use crate::answers::cost;
 use crate::answers::{Event, EventKind};
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);
-
-/// The text without what could command a terminal: control characters other than line end and tab.
-#[must_use]
-pub fn harmless(text: &str) -> String {
-    text.chars()
-        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
-        .collect()
-}
-
-/// JSON that could command no terminal: the same value, control characters beyond ASCII escaped.
-#[must_use]
-pub fn harmless_json(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if letter.is_control() && letter != '\n' {
-            safe.push_str(&format!("\\u{:04x}", u32::from(letter)));
-        } else {
-            safe.push(letter);
-        }
-    }
-    safe
-}
 
 /// A line that moves while there is nothing else to see; on a terminal only.
 #[derive(Debug)]
@@ -65,17 +44,15 @@ impl Live {
 
     /// Shows another message.
     pub fn say(&self, message: impl Into<String>) {
-        self.0
-            .set_message(harmless(&message.into()).replace('\n', " "));
+        self.0.set_message(one_line(&message.into()));
     }
 
     /// Leaves a line on standard error, above the moving one where there is one.
     pub fn note(&self, line: &str) {
-        let line = harmless(line).replace('\n', " ");
         if self.0.is_hidden() {
             output::message(&line);
         } else {
-            self.0.println(line);
+            self.0.println(one_line(line));
         }
     }
 
@@ -98,6 +75,7 @@ pub struct Growing {
     marked: Option<(u32, u32)>,
     at_line_start: bool,
     output: Background,
+    filter: Filter,
 }
 
 impl Growing {
@@ -112,7 +90,7 @@ impl Growing {
         let mut text = String::new();
         for event in events {
             match &event.kind {
-                EventKind::Text(piece) => text.push_str(&harmless(piece)),
+                EventKind::Text(piece) => text.push_str(&self.filter.push(piece)),
                 EventKind::Citation(citation) => {
                     let mark = (citation.position, citation.number);
                     if self.marked.replace(mark) != Some(mark) {
@@ -132,6 +110,12 @@ impl Growing {
 
     /// Ends the last line, and waits until the terminal has taken all of it.
     pub fn end(&mut self) {
+        let rest = self.filter.finish();
+        if !rest.is_empty() {
+            self.begun = true;
+            self.at_line_start = false;
+            self.output.write(rest.to_string());
+        }
         if self.begun && !self.at_line_start {
             self.output.write("\n".to_owned());
         }
@@ -168,18 +152,6 @@ fn plural(count: u64, one: &str, many: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_that_commands_a_terminal_is_left() {
-        assert_eq!(
-            harmless("a\u{1b}[31mb\u{9b}2J\r\nc\td\u{7}\u{7f}é"),
-            "a[31mb2J\nc\tdé"
-        );
-        assert_eq!(
-            harmless_json("{\"a\":\"\u{9b}é\"}\n"),
-            "{\"a\":\"\\u009bé\"}\n"
-        );
-    }
 
     #[test]
     fn the_line_of_a_research() {

@@ -93,7 +93,7 @@ impl Doctor {
             settings,
         };
         if self.json {
-            output::line(&serde_json::to_string_pretty(&report)?)?;
+            output::json(&serde_json::to_string_pretty(&report)?)?;
         } else {
             print(&report)?;
         }

@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::display::{harmless, harmless_json};
 use super::options::{Asking, Target};
 use super::output;
+use super::terminal::{harmless, harmless_json};
 use crate::exit::Exit;
 use crate::jobs::{Job, Rendered, State};
 
@@ -25,10 +25,15 @@ pub fn give(
     if !asking.json && !has_text(rendered) {
         return Ok(());
     }
-    let text = chosen(asking, rendered);
     match target {
-        Some(target) => target.fill(&text).with_context(|| kept(job)),
-        None => output::line(&text).map_err(|error| anyhow::anyhow!("{error}; {}", kept(job))),
+        Some(target) => {
+            let text = chosen(asking, rendered, target.is_terminal());
+            target.fill(&text).with_context(|| kept(job))
+        }
+        None => {
+            let text = chosen(asking, rendered, io::stdout().is_terminal());
+            output::line(&text).map_err(|error| anyhow::anyhow!("{error}; {}", kept(job)))
+        }
     }
 }
 
@@ -47,8 +52,8 @@ fn parsed(rendered: &Rendered) -> Value {
     serde_json::from_str(&rendered.json).unwrap_or_default()
 }
 
-fn chosen(asking: &Asking, rendered: &Rendered) -> String {
-    if asking.json && io::stdout().is_terminal() && asking.output.is_none() {
+fn chosen(asking: &Asking, rendered: &Rendered, terminal: bool) -> String {
+    if asking.json && terminal {
         harmless_json(&rendered.json)
     } else if asking.json {
         rendered.json.clone()

@@ -1,12 +1,11 @@
 //! `glovebox jobs`: what was asked, how far it is, what came of it.
 
-use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::display::{harmless, harmless_json};
+use super::terminal::{harmless, one_line};
 use super::{desk, ending, output};
 use crate::exit::Exit;
 use crate::jobs::clock::{self, Millis};
@@ -150,7 +149,7 @@ impl List {
         let jobs = desk.list(filter, self.limit).await?;
         if self.json {
             let jobs: Vec<Value> = jobs.iter().map(Job::to_json).collect();
-            output::line(&format!("{:#}", Value::Array(jobs)))?;
+            output::json(&format_args!("{:#}", Value::Array(jobs)))?;
         } else if jobs.is_empty() {
             output::line(&self.nothing())?;
         } else {
@@ -237,10 +236,7 @@ fn length(seconds: i64) -> String {
 
 /// A question in one line.
 fn shortened(query: &str) -> String {
-    let line: String = query
-        .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect();
+    let line = one_line(query).replace('\t', " ");
     if line.chars().count() <= QUERY_SHOWN {
         return line;
     }
@@ -253,7 +249,7 @@ impl Status {
         let id = Desk::parse_id(&self.id)?;
         let job = desk.wait(&id, seconds(self.wait)).await?;
         if self.json {
-            output::line(&format!("{:#}", job.to_json()))?;
+            output::json(&format_args!("{:#}", job.to_json()))?;
         } else {
             for line in sheet(&job) {
                 output::line(&line)?;
@@ -300,7 +296,7 @@ fn sheet(job: &Job) -> Vec<String> {
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     facts
         .into_iter()
-        .map(|(name, fact)| format!("{name:<width$}  {}", harmless(&fact)))
+        .map(|(name, fact)| format!("{name:<width$}  {}", one_line(&fact)))
         .collect()
 }
 
@@ -342,14 +338,11 @@ impl Fetch {
 
     fn give(&self, job: &Job, outcome: Option<&Rendered>) -> std::io::Result<()> {
         match outcome {
-            Some(outcome) if self.json && std::io::stdout().is_terminal() => {
-                output::line(&harmless_json(&outcome.json))
-            }
-            Some(outcome) if self.json => output::line(&outcome.json),
+            Some(outcome) if self.json => output::json(&outcome.json),
             Some(outcome) if self.markdown => output::line(&harmless(&outcome.markdown)),
             Some(outcome) => output::line(&harmless(&outcome.plain)),
             // Nothing was sent, so there is no outcome; what there is to know is the job.
-            None if self.json => output::line(&format!("{:#}", job.to_json())),
+            None if self.json => output::json(&format_args!("{:#}", job.to_json())),
             None => Ok(()),
         }
     }
@@ -380,7 +373,7 @@ impl One {
 
     fn say(&self, words: &str, json: &Value) -> anyhow::Result<Exit> {
         if self.json {
-            output::line(&format!("{json:#}"))?;
+            output::json(&format_args!("{json:#}"))?;
         } else {
             output::line(&words)?;
         }
@@ -392,7 +385,7 @@ impl Prune {
     async fn run(self, desk: &Desk) -> anyhow::Result<Exit> {
         let removed = desk.prune().await?;
         if self.json {
-            output::line(&serde_json::json!({ "removed": removed }))?;
+            output::json(&serde_json::json!({ "removed": removed }))?;
         } else {
             let jobs = if removed == 1 { "job" } else { "jobs" };
             output::line(&format!("{removed} expired {jobs} removed."))?;

@@ -3,6 +3,7 @@
 mod ask;
 mod component;
 mod connect;
+mod console;
 mod desk;
 mod display;
 mod doctor;
@@ -22,6 +23,7 @@ mod simulate;
 mod spend;
 mod stderr;
 mod stdio;
+mod terminal;
 mod web;
 mod worker;
 
@@ -30,6 +32,7 @@ use std::fmt::Display;
 use clap::{Parser, Subcommand};
 
 use crate::exit::Exit;
+use crate::secrets;
 use crate::settings::{Flags, Settings};
 
 /// A sandboxed MCP server for cited answers and deep research.
@@ -76,7 +79,26 @@ pub enum Command {
     Worker(worker::Worker),
 }
 
-/// Prints a message on standard error: filtered, on one line. Where nobody reads it, it is dropped.
+/// Prints a command line's help, or what is wrong with it. What looks like a key is not repeated.
+fn refused(error: &clap::Error) -> Exit {
+    let text = error.render().to_string();
+    let mut clean = secrets::masked(&terminal::harmless(&text)).into_owned();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    for part in arguments.iter().flat_map(|argument| argument.split('=')) {
+        if secrets::looks_like_key(part) {
+            clean = clean.replace(part, secrets::HIDDEN);
+        }
+    }
+    if !error.use_stderr() {
+        // Help, or the version. A reader that left early is no error.
+        let _ = error.print();
+        return Exit::Done;
+    }
+    stderr::message(&clean);
+    Exit::Usage
+}
+
+/// Prints a message on standard error: filtered, on one line, without anything that looks like a key.
 pub fn message(text: &impl Display) {
     output::message(text);
 }
@@ -93,7 +115,10 @@ pub fn main() -> anyhow::Result<Exit> {
 }
 
 fn run() -> anyhow::Result<Exit> {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return Ok(refused(&error)),
+    };
     runtime::start_log();
     let settings = match Settings::load(&cli.flags) {
         Ok(settings) => settings,
@@ -103,9 +128,11 @@ fn run() -> anyhow::Result<Exit> {
         }
     };
     match cli.command {
-        Some(Command::Component(component)) => component.run(),
+        Some(Command::Component(component)) => runtime::block_on(async { component.run() })?,
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
-        Some(Command::Connect(connect)) => connect.run(&cli.flags, settings.simulate.value),
+        Some(Command::Connect(connect)) => {
+            runtime::block_on(async { connect.run(&cli.flags, settings.simulate.value) })?
+        }
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
         Some(Command::Replay(replay)) => replay.run(&settings),

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
+use super::runtime::hold_signals;
 use super::{desk, output};
 use crate::answers::{InvalidField, Mode, Question};
 use crate::exit::Exit;
+use crate::files;
 use crate::jobs::{Call, JobsError, Micros, Simulate};
 use crate::settings::Settings;
 use crate::upstream::KEY_HEADER;
@@ -113,7 +115,7 @@ impl Asking {
     /// Why it cannot be written, in words for a person.
     pub fn target(&self) -> Result<Option<Target>, String> {
         let target = self.output.as_deref().map(Target::prepare).transpose();
-        target.map_err(|error| format!("{error}; nothing was sent"))
+        target.map_err(|why| format!("{why}; nothing was sent"))
     }
 
     /// Shows the request of a call instead of sending it.
@@ -149,7 +151,7 @@ impl Asking {
                 .map(|(name, value)| (name, value.into()))
                 .collect();
             let body: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
-            output::line(&serde_json::json!({
+            output::json(&serde_json::json!({
                 "method": request.method, "url": url, "headers": headers, "body": body,
                 "worst_cost_usd": call.estimate.usd(),
             }))?;
@@ -245,44 +247,35 @@ pub fn need_key(settings: &Settings) -> Result<(), String> {
     report.key.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// A file for the outcome, made before the call is paid for and filled after it.
+/// A file for the outcome, found to be usable before the call is paid for and written after it.
 #[derive(Debug)]
-pub struct Target(tempfile::NamedTempFile, PathBuf);
+pub struct Target(files::Target, PathBuf);
 
 impl Target {
     /// Makes sure that the file can be written.
-    fn prepare(path: &Path) -> io::Result<Self> {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        let refused =
-            |why: String| io::Error::other(format!("cannot write {}: {why}", path.display()));
-        if path.is_dir() {
-            return Err(refused("it is a folder; name a file in it".to_owned()));
-        }
-        if !folder.is_dir() {
-            return Err(refused(format!("there is no folder {}", folder.display())));
-        }
-        let file = tempfile::Builder::new()
-            .prefix(".glovebox-")
-            .tempfile_in(folder)
-            .map_err(|error| refused(error.kind().to_string()))?;
-        Ok(Self(file, path.to_owned()))
+    fn prepare(path: &Path) -> Result<Self, String> {
+        let target = files::Target::prepare(path);
+        let target = target.map_err(|why| format!("cannot write {}: {why}", path.display()))?;
+        Ok(Self(target, path.to_owned()))
     }
 
-    /// Puts the text there, in one step.
+    /// Whether it is a terminal, and the text has to be fit for one.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        self.0.is_terminal()
+    }
+
+    /// Writes the text. A signal to end waits until that is done, so that no temporary file is left.
     ///
     /// # Errors
-    /// When the disk is full or the folder went away.
-    pub fn fill(mut self, text: &str) -> anyhow::Result<()> {
-        let refused = || format!("cannot write {}", self.1.display());
-        io::Write::write_all(&mut self.0, text.as_bytes()).with_context(refused)?;
-        io::Write::write_all(&mut self.0, b"\n").with_context(refused)?;
-        let path = self.1.clone();
-        self.0
-            .persist(&path)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(())
+    /// When the disk is full, or the folder or the reader went away.
+    pub fn fill(self, text: &str) -> anyhow::Result<()> {
+        let Self(target, path) = self;
+        if target.takes_a_moment() {
+            hold_signals();
+        }
+        target
+            .write(format!("{text}\n").as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 }

@@ -1,19 +1,43 @@
-//! Writes to standard output and standard error without a panic where the reader is gone.
+//! Writes to standard output and standard error: what reaches a terminal is filtered, and a reader that is gone is no
+//! reason to panic.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use super::display::harmless;
 use super::stderr;
+use super::terminal::{harmless, harmless_json, one_line};
+use crate::secrets;
 
-/// Writes a line. A reader that left early, such as `head`, is no error.
+/// Writes a line of text to standard output, filtered where that is a terminal. A reader that left early, such as `head`,
+/// is no error.
 ///
 /// # Errors
 /// What else goes wrong with standard output.
 pub fn line(text: &impl Display) -> io::Result<()> {
+    let text = text.to_string();
+    if io::stdout().is_terminal() {
+        write(&harmless(&text))
+    } else {
+        write(&text)
+    }
+}
+
+/// Writes JSON to standard output; on a terminal, with everything escaped that could command it.
+///
+/// # Errors
+/// As [`line`].
+pub fn json(text: &impl Display) -> io::Result<()> {
+    let text = text.to_string();
+    if io::stdout().is_terminal() {
+        write(&harmless_json(&text))
+    } else {
+        write(&text)
+    }
+}
+
+fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
         Err(error) if is_gone(&error) => Ok(()),
@@ -77,20 +101,10 @@ fn write_texts(texts: &mpsc::Receiver<String>) {
     }
 }
 
-/// Writes a message to standard error, on one line, filtered. Where nobody reads it, it is dropped.
+/// Writes a message to standard error, on one line, filtered, and without anything that looks like a key. Where nobody
+/// reads it, it is dropped.
 pub fn message(text: &impl Display) {
-    let text = harmless(&text.to_string()).replace('\n', " ");
-    stderr::message(&format!("{text}\n"));
-}
-
-/// Text from elsewhere as a terminal may have it: control characters, which could move the cursor or change
-/// the title, become U+FFFD. Line ends and tabs stay.
-#[must_use]
-pub fn printable(text: &str) -> Cow<'_, str> {
-    let harmful = |char: char| char.is_control() && char != '\n' && char != '\t';
-    if text.contains(harmful) {
-        Cow::Owned(text.replace(harmful, "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
+    let text = one_line(&text.to_string());
+    stderr::write(format!("{}\n", secrets::masked(&text)).as_bytes());
     }
 }

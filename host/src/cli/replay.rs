@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
+use super::terminal::harmless;
 use super::{desk, output};
 use crate::answers::{Answers, Format, Mode, Read, unrendered};
 use crate::exit::Exit;
@@ -88,9 +89,9 @@ impl Replay {
             text
         });
         if self.json {
-            output::line(&text)?;
+            output::json(&text)?;
         } else {
-            output::line(&output::printable(&text))?;
+            output::line(&harmless(&text))?;
         }
         if let Some(error) = &broken {
             return Ok(failed(error));

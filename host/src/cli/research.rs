@@ -144,7 +144,7 @@ impl Research {
 
     fn tell_id(&self, submitted: &Submitted) -> anyhow::Result<Exit> {
         if self.asking.json {
-            output::line(&submitted.job.to_json())?;
+            output::json(&submitted.job.to_json())?;
         } else {
             output::line(&submitted.job.id)?;
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::console::RunConsole;
 use super::desk;
 use super::gate::RunGate;
 use super::output;
@@ -15,7 +16,7 @@ use crate::policy::limiter::DEFAULT_RATE;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
 use crate::upstream::{ApiKey, KeyError, Origin};
-use crate::wasi::{self, Ended, RunLimits};
+use crate::wasi::{self, Console as _, Ended, RunLimits, TOTAL_MOST};
 
 /// Runs a WASI 0.2 command component: wasi:http to the configured origin alone, no files, no other network.
 ///
@@ -26,8 +27,13 @@ pub struct Run {
     /// How many requests it may make; each can cost
     #[arg(long, default_value_t = RunLimits::default().requests, value_name = "NUMBER")]
     max_requests: u32,
-    /// How long it may take, waiting included
-    #[arg(long, default_value_t = RunLimits::default().total.as_secs(), value_name = "SECONDS")]
+    /// How long it may take, compiling and waiting included: 1 to 86400
+    #[arg(
+        long,
+        default_value_t = RunLimits::default().total.as_secs(),
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=TOTAL_MOST.as_secs())
+    )]
     max_seconds: u64,
     /// The component, built for wasm32-wasip2, and what is passed on to it: all that follows is its own
     #[arg(
@@ -72,6 +78,7 @@ impl Run {
                 return Ok(error.exit());
             }
         };
+        let console = Arc::new(RunConsole::of_process());
         let run = wasi::Run {
             sandbox: desk::sandbox(),
             component: component.into(),
@@ -85,21 +92,23 @@ impl Run {
                 ..RunLimits::default()
             },
             gate: Arc::new(RunGate(outside)),
-            tell,
+            console: Arc::<RunConsole>::clone(&console),
         };
         let ended = tokio::select! {
             ended = wasi::run(run) => ended,
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
-                tell("interrupted: the component and its connections are gone; what it wrote before is kept");
+                console.finish();
+                console.tell("interrupted: the component and its connections are gone; what it wrote before is kept");
                 return Ok(Exit::Interrupted);
             }
         };
+        console.finish();
         Ok(match ended {
             Ok(Ended::Well) => Exit::Done,
             Ok(Ended::Badly) => Exit::Failed,
             Err(error) => {
-                tell(&error.to_string());
+                console.tell(&error.to_string());
                 Exit::Failed
             }
         })

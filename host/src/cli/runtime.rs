@@ -1,11 +1,11 @@
 //! What every command that waits needs: the async runtime, the diagnostics, the interrupt.
 
 use std::future::Future;
-use std::io::{self, IsTerminal as _};
+use std::io;
 
 use tracing_subscriber::EnvFilter;
 
-use super::{output, stderr};
+use super::stderr;
 
 /// What is logged where `RUST_LOG` says nothing: results speak for themselves, and stderr belongs to the person.
 const DEFAULT_LOG: &str = "error";
@@ -16,8 +16,9 @@ pub fn start_log() {
     let filter = log_filter();
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        // Colours are sequences too, and a log repeats foreign text: the filter leaves neither.
         .with_writer(stderr::Diagnostics::default)
-        .with_ansi(io::stderr().is_terminal() && !no_colour());
+        .with_ansi(false);
     // An error says that a log was started already.
     let _ = log.try_init();
 }
@@ -56,3 +57,23 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
     runtime.shutdown_background();
     Ok(result)
 }
+
+/// From here on, the signals that end a process are taken and ignored: what is being written now is written to its
+/// end, and the process ends right after. Nothing happens outside of the async runtime.
+#[cfg(unix)]
+pub fn hold_signals() {
+    use tokio::signal::unix::{SignalKind, signal};
+    for kind in [
+        SignalKind::terminate(),
+        SignalKind::interrupt(),
+        SignalKind::hangup(),
+    ] {
+        // An error says that the signal goes on to end the process; a temporary file may then be left.
+        if let Err(error) = signal(kind) {
+            tracing::warn!(%error, "a signal cannot be held");
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub fn hold_signals() {}

@@ -31,7 +31,7 @@ impl Spend {
         let done = async {
             let report = desk.spend(self.days).await?;
             if self.json {
-                output::line(&format!("{:#}", report.to_json()))?;
+                output::json(&format_args!("{:#}", report.to_json()))?;
             } else {
                 for line in lines(&report) {
                     output::line(&line)?;

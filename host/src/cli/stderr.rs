@@ -9,6 +9,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::terminal::harmless;
+
 /// Bytes that may wait for a reader. A burst of diagnostics at trace level fits; what a client that never reads costs is
 /// bounded.
 const BUFFER: usize = 1 << 20;
@@ -17,11 +19,16 @@ const BUFFER: usize = 1 << 20;
 /// standard output on a terminal.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Writes a message without waiting for a reader that does not read.
-pub fn message(text: &str) {
+/// Writes bytes as they are, without waiting for a reader that does not read.
+pub fn write(bytes: &[u8]) {
     let writer = writer();
-    writer.put(text.as_bytes());
+    writer.put(bytes);
     writer.flush();
+}
+
+/// Writes text as [`write`] does.
+pub fn message(text: &str) {
+    write(text.as_bytes());
 }
 
 /// Waits until what was written is read, or the patience is over.
@@ -49,7 +56,9 @@ pub struct Diagnostics;
 
 impl io::Write for Diagnostics {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        writer().put(bytes);
+        // A log repeats foreign text.
+        let text = harmless(&String::from_utf8_lossy(bytes)).into_owned();
+        writer().put(text.as_bytes());
         Ok(bytes.len())
     }
 

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::answers::question::Range;
+use crate::secrets;
 
 /// What a parameter is.
 #[derive(Clone, Copy, Debug)]
@@ -190,9 +191,13 @@ fn unknown(name: &str, known: &[&str]) -> String {
 const SHOWN: usize = 40;
 
 fn shown(value: &Value) -> String {
-    let text = value.to_string();
+    let whole = value.to_string();
+    let text = match value.as_str() {
+        Some(text) if secrets::looks_like_key(text) => return secrets::HIDDEN.to_owned(),
+        _ => secrets::masked(&whole),
+    };
     if text.chars().count() <= SHOWN {
-        return text;
+        return text.into_owned();
     }
     let mut short: String = text.chars().take(SHOWN).collect();
     short.push('…');

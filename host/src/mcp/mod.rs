@@ -7,6 +7,7 @@ mod args;
 mod call;
 mod call_of;
 mod completion;
+mod fit;
 mod guard;
 mod notices;
 mod prompts;

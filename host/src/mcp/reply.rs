@@ -3,9 +3,10 @@
 use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult, JsonObject};
 use serde_json::{Value, json};
 
+use super::fit::{fit, size};
 use crate::jobs::JobsError;
 
-/// The most text that one result carries. It is about a third of what common clients put before a model
+/// The most bytes of text that one result carries, and of structured content. It is about a third of what common clients put before a model
 /// without spilling it into a file, and several times a long research report.
 pub const OUTPUT_BYTES: usize = 64 << 10;
 
@@ -57,24 +58,20 @@ impl Told {
         }
     }
 
-    /// As MCP has it, cut to `limit` bytes of text and as many of structured content.
+    /// As MCP has it: at most `limit` bytes of text, and as many of structured content.
     #[must_use]
     pub fn result(self, limit: usize, structured: bool) -> CallToolResult {
-        let notice = |total: usize| {
-            let place = self.whole.as_deref().map_or_else(String::new, |uri| {
-                format!(" All of it is the resource {uri}.")
-            });
-            format!("\n\n[Cut here: {total} bytes are more than the limit of {limit}.{place}]")
-        };
-        let text = cut(&self.text, limit, &notice);
-        let content = vec![ContentBlock::text(text)];
+        let place = self.whole.as_deref().map_or_else(String::new, |uri| {
+            format!(" All of it is the resource {uri}.")
+        });
+        let content = vec![ContentBlock::text(cut_lines(&self.text, limit, &place))];
         if self.failed {
             // A client that validates structured content would refuse an error's.
             return CallToolResult::error(content);
         }
         let mut result = CallToolResult::success(content);
         if structured {
-            result.structured_content = self.structured.map(|value| bounded(value, limit, &notice));
+            result.structured_content = self.structured.map(|value| bounded(value, limit, &place));
         }
         result
     }
@@ -138,27 +135,71 @@ pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String
     format!("{}{notice}", text.get(..end).unwrap_or_default())
 }
 
-/// Structured content within the limit: the snippets go first, then the end of the answer.
-fn bounded(mut value: Value, limit: usize, notice: &dyn Fn(usize) -> String) -> Value {
-    let total = value.to_string().len();
+/// The text, or as much of it as fits together with a notice that counts the lines left out: in a list, each is an entry.
+fn cut_lines(text: &str, limit: usize, place: &str) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let notice = |lines: usize| {
+        format!(
+            "\n\n[Cut here: {} bytes are more than the limit of {limit}; {lines} more lines are left out.{place}]",
+            text.len()
+        )
+    };
+    // The longest that the notice can become.
+    let room = limit.saturating_sub(notice(text.len()).len());
+    let end = text.floor_char_boundary(room);
+    let (shown, rest) = text.split_at_checked(end).unwrap_or(("", text));
+    format!("{shown}{}", notice(rest.lines().skip(1).count()))
+}
+
+/// Bytes that the notice of a cut may take of the structured content.
+const NOTICE_BYTES: usize = 512;
+
+/// Members that a client cannot do without.
+const KEPT: [&str; 2] = ["state", "research_id"];
+
+/// Structured content within the limit: the snippets go first, then the end of the sources, then all shares what is left.
+fn bounded(mut value: Value, limit: usize, place: &str) -> Value {
+    let total = size(&value);
     if total <= limit {
         return value;
     }
+    let room = limit.saturating_sub(NOTICE_BYTES);
+    let mut left_out = Vec::new();
     if let Some(Value::Array(sources)) = value.pointer_mut("/outcome/sources") {
         for source in sources.iter_mut().filter_map(Value::as_object_mut) {
             source.insert("snippets".into(), json!([]));
         }
+        left_out.push("all snippets".to_owned());
     }
-    let left = value.to_string().len();
-    if left > limit
-        && let Some(Value::String(answer)) = value.pointer_mut("/outcome/answer")
+    if size(&value) > room
+        && let Some(sources) = value.pointer_mut("/outcome/sources")
+        && let Some(cut) = fit(sources, room / 4)
     {
-        let room = answer.len().saturating_sub(left - limit);
-        *answer = cut(answer, room, &|_| notice(total));
+        left_out.push(format!("outcome.sources{cut}"));
     }
-    if let Some(Value::Array(warnings)) = value.pointer_mut("/outcome/warnings") {
-        let detail = notice(total).trim().to_owned();
-        warnings.push(json!({ "code": "cut", "detail": detail }));
+    left_out.extend(fit(&mut value, room));
+    if size(&value) > room
+        && let Some(members) = value.as_object_mut()
+    {
+        // What is left are numbers and names, too many for so little room.
+        members.retain(|name, _| KEPT.contains(&name.as_str()));
+        left_out = vec!["all but the state and the id".to_owned()];
+    }
+    let mut notice = format!(
+        "Cut here: {total} bytes are more than the limit of {limit}. Left out: {}.",
+        left_out.join("; ")
+    );
+    notice.truncate(notice.floor_char_boundary(NOTICE_BYTES / 2));
+    notice.push_str(place);
+    match value.pointer_mut("/outcome/warnings") {
+        Some(Value::Array(warnings)) => warnings.push(json!({ "code": "cut", "detail": notice })),
+        _ => {
+            if let Some(members) = value.as_object_mut() {
+                members.insert("note".into(), notice.into());
+            }
+        }
     }
     value
 }
@@ -225,6 +266,25 @@ mod tests {
             100
         );
         assert_eq!(small.pointer("/outcome/warnings/0/code").unwrap(), "cut");
+        let many: Vec<Value> = (0..5000)
+            .map(|number| json!({ "number": number, "url": "https://a.example/".repeat(10) }))
+            .collect();
+        let outcome = json!({ "state": "done", "outcome": { "answer": "a".repeat(700), "sources": many, "warnings": [] } });
+        for limit in [1024, 2048, 65536] {
+            let mut told = Told::new("x\n".repeat(100_000), outcome.clone());
+            told.whole = Some("research://01990000-1111-7222-8333-444455556666".into());
+            let result = told.result(limit, true);
+            let text = &result.content.first().unwrap().as_text().unwrap().text;
+            assert!(text.len() <= limit && text.contains("more lines"), "{text}");
+            let content = result.structured_content.unwrap();
+            assert!(size(&content) <= limit, "{} of {limit}", size(&content));
+            let detail = content.pointer("/outcome/warnings/0/detail").unwrap();
+            let detail = detail.as_str().unwrap();
+            assert!(
+                detail.contains("outcome.sources: ") && detail.contains("of 5000"),
+                "{detail}"
+            );
+        }
         let large = shaped(9000);
         assert!(
             large

@@ -190,9 +190,14 @@ fn refuse_imports(runtime: &Runtime, code: &Code) -> Result<(), String> {
     ))
 }
 
-/// The component's file, if it is not too large.
+/// Reads a component's file, if it is not too large. Anything but a regular file is refused: a pipe may never deliver,
+/// and a device never end.
 fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
     let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
+    // Before it is opened: opening a pipe waits for its other end.
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
     let file = fs::File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(limit + 1)

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::layers::Environment;
+use crate::secrets;
 use crate::upstream::{ApiKey, KeyError};
 
 /// The variables, in the order in which they count: each pair a key and a file that holds one.
@@ -111,33 +112,50 @@ impl KeySources {
 
 fn read_file(variable: &'static str, file: &KeyFile) -> KeyReport {
     let path = &file.path;
+    if may_be_the_key(path) {
+        return KeyReport {
+            key: Err(KeyError::NoFileName {
+                variable: variable.to_owned(),
+            }),
+            origin: Some(variable),
+            warning: None,
+        };
+    }
+    // Some other part of the path may still look like one.
+    let shown = secrets::masked(path).into_owned();
     let mode = others_may(Path::new(path));
     let key = match mode {
         Others::Write => Err(KeyError::Writable {
             variable: variable.to_owned(),
-            path: path.to_owned(),
+            path: shown.clone(),
         }),
         Others::Read | Others::Nothing => file
             .text()
             .map_err(|reason| KeyError::Unreadable {
                 variable: variable.to_owned(),
-                path: path.to_owned(),
+                path: shown.clone(),
                 reason,
             })
             .and_then(|text| {
                 ApiKey::parse(
                     text.expose_secret(),
-                    &format!("the file {path} (named by {variable})"),
+                    &format!("the file {shown} (named by {variable})"),
                 )
             }),
     };
     let warning = matches!(mode, Others::Read)
-        .then(|| format!("the key file {path} can be read by other users: run chmod 600 {path}"));
+        .then(|| format!("the key file {shown} can be read by other users: run chmod 600 {shown}"));
     KeyReport {
         key,
         origin: Some(variable),
         warning,
     }
+}
+
+/// Whether the name of a file may be the key itself: there is no such file, and it looks like a key or is one word.
+fn may_be_the_key(path: &str) -> bool {
+    let one_word = !path.contains(['/', '\\', '.']);
+    (one_word || secrets::looks_like_key(path)) && !Path::new(path).exists()
 }
 
 fn read_text(path: &str) -> Result<SecretString, String> {

@@ -9,6 +9,7 @@ use figment::value::{Dict, Map, Value};
 use figment::{Error as FigmentError, Figment, Metadata, Profile, Provider};
 
 use super::{Flags, Setting, SettingsError};
+use crate::secrets;
 use crate::upstream::{EXEMPT_VARIABLES, PROXY_VARIABLES};
 
 /// The settings there are: the name in `glovebox.toml` and the environment variable.
@@ -285,15 +286,17 @@ impl Layers {
         for (key, _) in keys.iter() {
             if key.contains("key") || key.contains("token") {
                 return Err(SettingsError(format!(
-                    "{} holds {key:?}: keys do not belong there; use BRAVE_ANSWERS_KEY or BRAVE_ANSWERS_KEY_FILE",
-                    self.file.display()
+                    "{} holds {:?}: keys do not belong there; use BRAVE_ANSWERS_KEY or BRAVE_ANSWERS_KEY_FILE",
+                    self.file.display(),
+                    secrets::shown(key)
                 )));
             }
             if !NAMES.iter().any(|known| known.0 == key) {
                 let names: Vec<&str> = NAMES.iter().map(|known| known.0).collect();
                 return Err(SettingsError(format!(
-                    "{} holds {key:?}, which is no setting; there are: {}",
+                    "{} holds {:?}, which is no setting; there are: {}",
                     self.file.display(),
+                    secrets::shown(key),
                     names.join(", ")
                 )));
             }
@@ -332,10 +335,17 @@ fn checked<T>(
     origin: Origin,
     check: impl FnOnce(&str) -> Result<T, String>,
 ) -> Result<Setting<T>, SettingsError> {
-    match check(text.trim()) {
+    let text = text.trim();
+    if secrets::holds_key(text) {
+        return Err(SettingsError(format!(
+            "{name} (from {origin}) holds what looks like a key, so its value is not shown and not used: a key belongs into BRAVE_ANSWERS_KEY, or into a file that BRAVE_ANSWERS_KEY_FILE names"
+        )));
+    }
+    match check(text) {
         Ok(value) => Ok(Setting { value, origin }),
         Err(problem) => Err(SettingsError(format!(
-            "{name} = {text:?} (from {origin}) {problem}"
+            "{name} = {:?} (from {origin}) {problem}",
+            secrets::shown(text)
         ))),
     }
 }

@@ -10,6 +10,7 @@ use url::Url;
 use super::body::{self, ACCEPTED, Body};
 use super::error::before_reply;
 use super::limits::{CONNECT, ERROR_BODY_BYTES};
+use super::said::tidy;
 use super::{
     ApiKey, CallLimits, Classify, Header, KEY_HEADER, KEY_TAKEN_OUT, KeyError, Limiter, Origin,
     Phase, Proxy, Reply, Request, RetryPolicy, Strip, UpstreamError,
@@ -240,7 +241,7 @@ impl Client {
         }
         let body = error_body(body, limits).await;
         let failure = classify(status, &headers, &strip.whole(&body));
-        Err(UpstreamError::Refused(Box::new(failure)))
+        Err(UpstreamError::Refused(Box::new(tidy(failure, &strip))))
     }
 
     /// Whether a proxy is set for such calls; `NO_PROXY` may still exempt this one.

@@ -50,6 +50,14 @@ pub enum KeyError {
         /// What is in it that should not be.
         what: &'static str,
     },
+    /// No file has the name that was given, and the name may be the key itself.
+    #[error(
+        "{variable} names no file, and its value may be the key itself, so it is not shown: {variable} takes the path of a file that holds the key; a key itself belongs into {}", .variable.trim_end_matches("_FILE")
+    )]
+    NoFileName {
+        /// The variable.
+        variable: String,
+    },
     /// The file cannot be read.
     #[error("cannot read the key file {path} (named by {variable}): {reason}")]
     Unreadable {

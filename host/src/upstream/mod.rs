@@ -21,6 +21,8 @@ mod limits;
 mod origin;
 mod proxy;
 mod reply;
+mod said;
+mod spelling;
 mod strip;
 
 pub(crate) use body::{Body, BodyError};

@@ -11,12 +11,18 @@ pub const TABLE_ELEMENTS: usize = 1_000_000;
 /// Time that the guest itself runs. Waiting for the network does not count, parsing a research of 2 MB takes
 /// milliseconds, so this is a loop that does not end.
 pub const CPU: Duration = Duration::from_secs(10);
-/// From start to end, waiting included: the longest research and some room.
+/// From start to end, compiling and waiting included: the longest research and some room.
 pub const TOTAL: Duration = Duration::from_secs(660);
+/// The longest time that can be asked for: a day. A command that runs longer is a service, and far larger numbers
+/// have no place on the clock.
+pub const TOTAL_MOST: Duration = Duration::from_secs(24 * 3600);
 /// Requests of one run. One question is one request; more is more money.
 pub const REQUESTS: u32 = 1;
 /// Bytes of a request's body, held in memory before it is sent: a question of this length is none.
 pub const REQUEST_BYTES: usize = 1 << 20;
+/// Bytes of all request bodies of a run that are held at once: eight of the largest. A run may open as many requests as
+/// `--max-requests` allows, and their bodies are held until they are sent.
+pub const OPEN_REQUEST_BYTES: usize = 8 * REQUEST_BYTES;
 /// Bytes of one reply after decompression: a research of 100 pages stays under 2 MB.
 pub const REPLY_BYTES: u64 = 64 << 20;
 /// A handshake beyond this is a network that does not answer.

@@ -11,6 +11,7 @@
 //! - Memory, the guest's own running time, the total time and the number of requests are bounded: see
 //!   [`RunLimits`]. Waiting for the network is not running.
 
+mod console;
 mod egress;
 mod error;
 mod gate;
@@ -28,10 +29,11 @@ use wasmtime::component::{Instance, InstancePre, Linker};
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandIndices};
 
+pub use console::{Console, Stream};
 pub use error::RunError;
 pub use gate::{Asked, Gate, Leave, Ticket};
 pub use key::PLACEHOLDER;
-pub use limits::RunLimits;
+pub use limits::{RunLimits, TOTAL_MOST};
 
 use key::KeyGuard;
 use sender::{Egress, Sender};
@@ -58,8 +60,8 @@ pub struct Run {
     pub limits: RunLimits,
     /// Asked before every request.
     pub gate: Arc<dyn Gate>,
-    /// Told, in a sentence for a person, of every refusal.
-    pub tell: fn(&str),
+    /// Where its text goes; told, in a sentence for a person, of every refusal.
+    pub console: Arc<dyn Console>,
 }
 
 /// How a guest ended by its own word.
@@ -143,7 +145,7 @@ fn state(run: &Run, deadline: Instant) -> Result<State, RunError> {
         gate: Arc::clone(&run.gate),
         requests: run.limits.requests,
         deadline,
-        tell: run.tell,
+        console: Arc::clone(&run.console),
     });
     let sender = sender.map_err(|error| RunError::Setup(error.to_string()))?;
     Ok(State::new(run, Arc::new(sender)))

@@ -1,31 +1,37 @@
 //! The way out for a guest: one origin, so many requests, the key put in on the way.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use http::{HeaderMap, HeaderName, Request, Response, Uri, header};
+use http::{HeaderMap, HeaderName, Method, Request, Response, Uri, header};
 use http_body::Frame;
-use http_body_util::{BodyExt as _, Limited, StreamBody};
+use http_body_util::{BodyExt as _, StreamBody};
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
+use super::console::Console;
 use super::egress::{Checked, Prohibited};
 use super::gate::{Asked, Gate};
 use super::key::KeyGuard;
-use super::limits::{CONNECT, REPLY_BYTES, REQUEST_BYTES};
+use super::limits::{CONNECT, OPEN_REQUEST_BYTES, REPLY_BYTES, REQUEST_BYTES};
 use crate::upstream::{Body, BodyError, Origin, Proxy, Strip, accepting};
 
 /// Headers of a request that belong to the host, beside those that `wasi:http` forbids.
-const HOST_HEADERS: [HeaderName; 4] = [
+const HOST_HEADERS: [HeaderName; 5] = [
     header::ACCEPT_ENCODING,
     header::CONTENT_LENGTH,
     header::EXPECT,
+    // The library makes it from the authority as the guest wrote it, user part included.
+    header::HOST,
     header::TE,
 ];
+/// Methods that a guest may use: to read, and to ask a question. CONNECT would open a tunnel through the origin, TRACE
+/// repeats the key, and the others change what belongs to the account.
+const METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
 /// Headers of a reply that speak of how it travelled, which the guest does not see.
 const TRAVEL_HEADERS: [HeaderName; 4] = [
     header::CONNECTION,
@@ -43,7 +49,7 @@ pub(super) struct Egress {
     pub(super) requests: u32,
     pub(super) deadline: Instant,
     /// Told of everything that is refused or fails, in a sentence for a person.
-    pub(super) tell: fn(&str),
+    pub(super) console: Arc<dyn Console>,
 }
 
 /// Sends what a guest asks for, if it may.
@@ -51,6 +57,37 @@ pub(super) struct Sender {
     http: reqwest::Client,
     egress: Egress,
     sent: AtomicU32,
+    open: Arc<OpenBytes>,
+}
+
+/// The bytes of request bodies that are held at this moment, over all requests of a run.
+#[derive(Debug, Default)]
+struct OpenBytes(AtomicUsize);
+
+/// The part of [`OpenBytes`] that belongs to one request; given back when it is dropped.
+#[derive(Debug)]
+struct Held {
+    open: Arc<OpenBytes>,
+    bytes: usize,
+}
+
+impl Held {
+    const fn none(open: Arc<OpenBytes>) -> Self {
+        Self { open, bytes: 0 }
+    }
+
+    /// Takes some more bytes; `false` where that would be more than all requests may hold together.
+    fn take(&mut self, bytes: usize) -> bool {
+        let before = self.open.0.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        before.saturating_add(bytes) <= OPEN_REQUEST_BYTES
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.open.0.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl Sender {
@@ -77,6 +114,7 @@ impl Sender {
             http: builder.build()?,
             egress,
             sent: AtomicU32::new(0),
+            open: Arc::default(),
         })
     }
 
@@ -86,20 +124,21 @@ impl Sender {
         options: Option<RequestOptions>,
     ) -> Result<Response<WasiBody>, Error> {
         let (parts, body) = request.into_parts();
-        let url = self.admit(&parts.uri)?;
-        let body = Limited::new(body, REQUEST_BYTES).collect().await;
-        let body = body.map_err(|_| {
-            self.refuse(
-                &format!("a request body of more than {REQUEST_BYTES} bytes"),
-                Error::HttpRequestBodySize(None),
-            )
-        })?;
+        let url = self.admit(&parts.method, &parts.uri)?;
+        self.count()?;
+        let mut held = Held::none(Arc::clone(&self.open));
+        // Kept until it no longer counts: the guest hears of the refusal when it is dropped.
+        let mut unread = body;
+        let body = self.collect(&mut unread, &mut held).await;
+        if body.is_err() {
+            self.uncount();
+        }
+        drop(unread);
+        let body = body?;
         let mut headers = parts.headers;
         for name in HOST_HEADERS {
             headers.remove(name);
         }
-        self.count()?;
-        let body = body.to_bytes();
         let asked = Asked {
             method: &parts.method,
             url: &url,
@@ -124,9 +163,9 @@ impl Sender {
             .map_or(self.egress.deadline, |wait| {
                 self.egress.deadline.min(Instant::now() + wait)
             });
-        let reply = timeout_at(until, sending)
-            .await
-            .map_err(|_| Error::HttpResponseTimeout)?;
+        let reply = timeout_at(until, sending).await;
+        drop(held);
+        let reply = reply.map_err(|_| Error::HttpResponseTimeout)?;
         let reply = match reply {
             Ok(reply) => reply,
             Err(error) => {
@@ -140,8 +179,47 @@ impl Sender {
         Ok(self.reply(reply, options.between_bytes_timeout))
     }
 
-    /// The URL, if it is on the one origin.
-    fn admit(&self, uri: &Uri) -> Result<Url, Error> {
+    /// Reads a body, bounded by itself and together with those of all other open requests.
+    async fn collect(&self, body: &mut WasiBody, held: &mut Held) -> Result<Bytes, Error> {
+        let too_large = |what: String| self.refuse(&what, Error::HttpRequestBodySize(None));
+        let mut bytes = BytesMut::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(piece) = frame?.into_data() else {
+                continue;
+            };
+            if bytes.len() + piece.len() > REQUEST_BYTES {
+                let what = format!("a request body of more than {REQUEST_BYTES} bytes");
+                return Err(too_large(what));
+            }
+            if !held.take(piece.len()) {
+                return Err(too_large(format!(
+                    "a request: the bodies of all open requests are more than {OPEN_REQUEST_BYTES} bytes"
+                )));
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(bytes.freeze())
+    }
+
+    /// The URL, if it is on the one origin and may be asked for in this way.
+    fn admit(&self, method: &Method, uri: &Uri) -> Result<Url, Error> {
+        if !METHODS.contains(method) {
+            return Err(self.refuse(
+                &format!(
+                    "a request with the method {method}: a component may use GET, HEAD and POST"
+                ),
+                Error::HttpRequestMethodInvalid,
+            ));
+        }
+        if uri
+            .authority()
+            .is_some_and(|host| host.as_str().contains('@'))
+        {
+            return Err(self.refuse(
+                "a request with a user name in its address: a component gives the host alone",
+                Error::HttpRequestUriInvalid,
+            ));
+        }
         let wanted = Url::parse(&uri.to_string()).map_err(|_| Error::HttpRequestUriInvalid)?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let allowed = self
@@ -162,7 +240,11 @@ impl Sender {
     /// One request more, if it may be.
     fn count(&self) -> Result<(), Error> {
         let allowed = self.egress.requests;
-        if self.sent.fetch_add(1, Ordering::Relaxed) < allowed {
+        let one_more = |sent| (sent < allowed).then_some(sent + 1);
+        let counted = self
+            .sent
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        if counted.is_ok() {
             return Ok(());
         }
         Err(self.refuse(
@@ -171,8 +253,13 @@ impl Sender {
         ))
     }
 
+    /// Takes back one request that was counted and not sent.
+    fn uncount(&self) {
+        self.sent.fetch_sub(1, Ordering::Relaxed);
+    }
+
     fn refuse(&self, what: &str, error: Error) -> Error {
-        (self.egress.tell)(&format!("refused {what}"));
+        self.egress.console.tell(&format!("refused {what}"));
         error
     }
 
@@ -183,7 +270,9 @@ impl Sender {
             prohibited |= inner.is::<Prohibited>();
             cause = inner;
         }
-        (self.egress.tell)(&format!("no reply from {}: {cause}", self.egress.origin));
+        let origin = &self.egress.origin;
+        let why = format!("no reply from {origin}: {cause}");
+        self.egress.console.tell(&why);
         match () {
             () if prohibited => Error::DestinationIpProhibited,
             () if error.is_timeout() => Error::ConnectionTimeout,

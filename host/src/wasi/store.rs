@@ -6,6 +6,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+use super::console::{GuestStream, Stream};
 use super::sender::{Hooks, Sender};
 use super::{PLACEHOLDER, Run};
 use crate::sandbox::Held;
@@ -19,7 +20,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The guest's own streams are the process's; it has no folder, no socket and no variable but these.
+    /// The guest reads the process's standard input and writes to the console; it has no folder, no socket and no variable but these.
     pub(super) fn new(run: &Run, sender: Arc<Sender>) -> Self {
         let mut wasi = WasiCtx::builder();
         let name = run
@@ -29,7 +30,9 @@ impl State {
         wasi.arg(name)
             .args(&run.arguments)
             .env("GLOVEBOX_UPSTREAM", run.origin.to_string())
-            .inherit_stdio()
+            .inherit_stdin()
+            .stdout(GuestStream::new(&run.console, Stream::Out))
+            .stderr(GuestStream::new(&run.console, Stream::Err))
             .allow_tcp(false)
             .allow_udp(false)
             .allow_ip_name_lookup(false);

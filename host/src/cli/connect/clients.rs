@@ -1,5 +1,6 @@
 //! The clients: where each keeps its configuration, in which shape, and how it refers to a variable.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -84,8 +85,10 @@ impl Places {
     /// # Errors
     /// Where there is no home folder.
     pub fn of_this_machine() -> anyhow::Result<Self> {
-        let home =
-            etcetera::home_dir().context("there is no home folder; name the file with --path")?;
+        let home = etcetera::home_dir()
+            .ok()
+            .filter(|home| !home.as_os_str().is_empty())
+            .context("there is no home folder; set HOME, or name the file with --path")?;
         let xdg = etcetera::base_strategy::Xdg::new()?.config_dir();
         let config = if cfg!(target_os = "macos") {
             home.join("Library/Application Support")
@@ -94,6 +97,11 @@ impl Places {
         };
         Ok(Self { home, config, xdg })
     }
+}
+
+/// A variable of the environment; an empty one counts as not set.
+fn set(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 impl Client {
@@ -111,7 +119,7 @@ impl Client {
             }
             Self::ClaudeCode => PathBuf::from(".mcp.json"),
             Self::ClaudeDesktop => config.join("Claude/claude_desktop_config.json"),
-            Self::Codex => std::env::var_os("CODEX_HOME")
+            Self::Codex => set("CODEX_HOME")
                 .map_or_else(|| home.join(".codex"), PathBuf::from)
                 .join("config.toml"),
             Self::Cursor => home.join(".cursor/mcp.json"),
@@ -214,7 +222,7 @@ impl Client {
 
     /// For clients that know no references.
     fn literal(self, named: Option<&str>, notes: &mut Vec<String>) -> Option<Value> {
-        let value = named.and_then(|name| std::env::var(name).ok());
+        let value = named.and_then(|name| set(name)?.into_string().ok());
         match (named, value) {
             (Some(_), Some(value)) => {
                 notes

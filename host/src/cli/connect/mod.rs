@@ -1,7 +1,7 @@
 //! `glovebox connect CLIENT`: the configuration of a client, printed or merged into its file.
 
 mod clients;
-mod file;
+mod lines;
 mod merge;
 
 use std::path::PathBuf;
@@ -11,7 +11,10 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::output;
+use super::runtime::hold_signals;
 use crate::exit::Exit;
+use crate::files;
+use crate::secrets;
 use crate::settings::Flags;
 pub use clients::Client;
 use clients::{Entry, Format, Launch, Places};
@@ -47,11 +50,11 @@ impl Connect {
         if self
             .key_env
             .as_deref()
-            .is_some_and(|name| !is_variable(name))
+            .is_some_and(|name| !is_variable(name) || is_key(name))
         {
             // What was given may be the key itself, so it is not shown.
-            eprintln!(
-                "glovebox: --key-env takes the name of a variable, such as BRAVE_ANSWERS_KEY, and not the key; nothing was written"
+            output::message(
+                &"glovebox: --key-env takes the name of a variable, such as BRAVE_ANSWERS_KEY, and not the key; nothing was written",
             );
             return Ok(Exit::Usage);
         }
@@ -90,7 +93,7 @@ impl Connect {
     fn show(&self, entry: &Entry, path: &std::path::Path, snippet: &str) -> anyhow::Result<Exit> {
         if self.json {
             let name = self.client.to_possible_value();
-            output::line(&json!({
+            output::json(&json!({
                 "client": name.as_ref().map(clap::builder::PossibleValue::get_name),
                 "path": path.display().to_string(),
                 "format": match entry.format { Format::Json => "json", Format::Toml => "toml" },
@@ -100,25 +103,36 @@ impl Connect {
             return Ok(Exit::Done);
         }
         output::line(&snippet.trim_end())?;
-        eprintln!("\nThis belongs into {}; --write merges it.", path.display());
+        output::message(&"");
+        output::message(&format_args!(
+            "This belongs into {}; --write merges it.",
+            path.display()
+        ));
         for note in &entry.notes {
-            eprintln!("{note}");
+            output::message(note);
         }
         Ok(Exit::Done)
     }
 
     fn merge(&self, entry: &Entry, path: &std::path::Path) -> anyhow::Result<Exit> {
-        let before = file::read(path)?;
-        let after = merge::merged(before.as_deref().unwrap_or_default(), entry)
-            .with_context(|| format!("{} was left as it is", path.display()))?;
-        let backup = if before.as_deref() == Some(after.as_str()) {
-            None
-        } else {
-            file::replace(path, &after)?
+        let left = || format!("{} was left as it is", path.display());
+        let present = files::read(path).with_context(left)?;
+        let before = match &present {
+            Some((bytes, _)) => Some(std::str::from_utf8(bytes).with_context(left)?),
+            None => None,
         };
+        let after = merge::merged(before.unwrap_or_default(), entry).with_context(left)?;
+        let changed = before != Some(after.as_str());
+        let mut backup = None;
+        if changed {
+            hold_signals();
+            if let Some((bytes, mode)) = &present {
+                backup = Some(files::back_up(path, bytes, mode).with_context(left)?);
+            }
+            files::write(path, after.as_bytes()).with_context(left)?;
+        }
         if self.json {
-            let changed = before.as_deref() != Some(after.as_str());
-            output::line(&json!({
+            output::json(&json!({
                 "path": path.display().to_string(),
                 "changed": changed,
                 "backup": backup.as_ref().map(|backup| backup.display().to_string()),
@@ -136,10 +150,15 @@ impl Connect {
             (None, false) => output::line(&format!("{} was made", path.display()))?,
         }
         for note in &entry.notes {
-            eprintln!("{note}");
+            output::message(note);
         }
         Ok(Exit::Done)
     }
+}
+
+/// Whether a name looks like a key and is not that of a variable.
+fn is_key(name: &str) -> bool {
+    secrets::looks_like_key(name) && std::env::var_os(name).is_none()
 }
 
 fn is_variable(text: &str) -> bool {
