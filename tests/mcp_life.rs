@@ -342,6 +342,8 @@ fn bad_lines_that_are_not_read_from_do_not_fill_the_memory() {
             input.write_all(&b"{\n".repeat(1000)).unwrap();
             progress.fetch_add(1000, Ordering::SeqCst);
         }
+        // The server ends with its input, and is to be looked at before.
+        input
     });
     // Until the server stops reading, or has read everything: then nothing moves for a second.
     let mut moved = (0, Instant::now());
@@ -369,7 +371,8 @@ fn bad_lines_that_are_not_read_from_do_not_fill_the_memory() {
             .filter(|byte| **byte == b'\n')
             .count();
     }
-    sending.join().unwrap();
+    let input = sending.join().unwrap();
     assert!(peak_memory(pid) < MOST, "{} bytes", peak_memory(pid));
+    drop(input);
     assert_eq!(server.wait(), Some(0));
 }
