@@ -553,7 +553,7 @@ fn the_rate_that_is_set_holds() {
         })
         .collect();
     for child in children {
-        assert_eq!(crate::support::finish(child).code, Some(0));
+        assert_eq!(finish(child).code, Some(0));
     }
     let mut times: Vec<u64> = simulator
         .log()

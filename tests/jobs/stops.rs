@@ -61,6 +61,7 @@ fn desk(folder: &Path, url: &str, answers: &Answers) -> Desk {
     let config = UpstreamConfig {
         origin: Origin::parse(url).unwrap(),
         key: Ok(ApiKey::simulated()),
+        proxy: None,
     };
     Desk::new(DeskConfig {
         state_dir: folder.to_owned(),

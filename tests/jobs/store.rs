@@ -324,6 +324,7 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
         origin: Origin::parse(&simulator.url()).unwrap(),
         key: Ok(ApiKey::simulated()),
         proxy: None,
+        proxy: None,
     };
     let desk = Desk::new(DeskConfig {
         state_dir: dir.to_owned(),
@@ -714,6 +715,7 @@ async fn the_same_question_to_another_origin_or_with_another_key_is_another() {
         let config = UpstreamConfig {
             origin: Origin::parse(origin).unwrap(),
             key: Ok(key),
+            proxy: None,
         };
         Desk::new(DeskConfig {
             state_dir: dir.path().to_owned(),

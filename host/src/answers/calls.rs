@@ -1,9 +1,7 @@
 //! The calls that need no stream. Each runs in a session of its own.
 
 use super::Answers;
-use super::{
-    Failure, Format, Header, HttpRequest, InvalidField, Mode, Outcome, Question, Styled,
-};
+use super::{Failure, Format, Header, HttpRequest, InvalidField, Mode, Outcome, Question, Styled};
 use crate::sandbox::SandboxError;
 
 impl Answers {

@@ -26,9 +26,10 @@ pub use self::parser::Parser;
 pub use self::partial::{empty, unrendered};
 pub use self::reading::{Read, Reading};
 pub use self::types::{
-    Analyzing, Batch, Citation, Cost, Entity, Event, EventKind, Failure, FailureKind, Finished,
-    Format, Header, HttpRequest, InvalidField, Limits, Location, Mode, Outcome, OutcomeError,
-    Progress, Question, Source, StreamError, StreamErrorKind, Thinking, Usage, Warning,
+    Alignment, Analyzing, Batch, Block, BlockKind, Citation, Code, Cost, Entity, Event, EventKind,
+    Failure, FailureKind, Finished, Format, Header, Heading, HttpRequest, InvalidField, Item,
+    Limits, Location, Mode, Outcome, OutcomeError, Progress, Question, Source, Span, StreamError,
+    StreamErrorKind, Style, Styled, Table, Thinking, Usage, Warning,
 };
 
 /// The component that is built into this binary.

@@ -6,8 +6,8 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{output, stderr};
 use super::terminal::Filter;
+use super::{output, stderr};
 use crate::wasi::{Console, Stream};
 
 /// What the host's messages begin with.

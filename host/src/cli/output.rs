@@ -106,5 +106,4 @@ fn write_texts(texts: &mpsc::Receiver<String>) {
 pub fn message(text: &impl Display) {
     let text = one_line(&text.to_string());
     stderr::write(format!("{}\n", secrets::masked(&text)).as_bytes());
-    }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use tracing_subscriber::EnvFilter;
 
-use super::stderr;
+use super::{output, stderr};
 
 /// What is logged where `RUST_LOG` says nothing: results speak for themselves, and stderr belongs to the person.
 const DEFAULT_LOG: &str = "error";

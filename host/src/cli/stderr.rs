@@ -57,7 +57,7 @@ pub struct Diagnostics;
 impl io::Write for Diagnostics {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A log repeats foreign text.
-        let text = harmless(&String::from_utf8_lossy(bytes)).into_owned();
+        let text = harmless(&String::from_utf8_lossy(bytes));
         writer().put(text.as_bytes());
         Ok(bytes.len())
     }

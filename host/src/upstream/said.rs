@@ -2,7 +2,7 @@
 //! from a body that anyone on the way may have written.
 
 use super::Strip;
-use crate::engine::answers::Failure;
+use crate::answers::Failure;
 
 /// Code points of a message or a detail: enough for every documented one.
 const TEXT_CHARS: usize = 500;
@@ -47,7 +47,7 @@ fn bounded(text: &str, most: usize) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::engine::answers::FailureKind;
+    use crate::answers::FailureKind;
 
     #[test]
     fn all_that_was_said_is_bounded_and_on_one_line() {

@@ -187,6 +187,7 @@ export interface StreamError {
 export interface Batch {
   events: Array<Event>,
   error?: StreamError,
+  ended: boolean,
 }
 export interface Source {
   number: number,
