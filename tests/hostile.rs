@@ -56,7 +56,7 @@ fn mode(reply: &replies::Hostile) -> Mode {
 fn no_reply_takes_three_times_the_text_limit_of_memory() {
     let answers = component();
     let mut wrong = String::new();
-    for bytes in [1_000_000, 3_900_000, 9_000_000] {
+    for bytes in [1_000_000, 3_000_000, 9_000_000] {
         for reply in replies::all(bytes) {
             if let Err(error) = read(&answers, mode(&reply), &reply.bytes) {
                 wrong += &format!(
@@ -110,7 +110,7 @@ fn what_was_paid_for_comes_out_whole() {
     for (research, content, times) in [
         (false, costs, 1_000_000 / costs.len()),
         (true, "<answer>a</answer>", 1_000_000 / 18),
-        (true, "<answer>a</answer>", 3_900_000 / 18),
+        (true, "<answer>a</answer>", 2_900_000 / 18),
     ] {
         let stream = format!(
             "data: {{\"choices\":[{{\"delta\":{{\"content\":\"Text. {}\"}}}}]}}\n\ndata: [DONE]\n\n",

@@ -24,7 +24,7 @@ EventKind = Literal[
 Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
 PACKAGE = "glovebox:answers"
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 
 class Limits(TypedDict, total=False):

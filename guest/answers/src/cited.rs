@@ -55,7 +55,7 @@ impl Cited {
                 0..LARGE_TEXT => self.text.len().saturating_mul(3),
                 length => length.saturating_mul(7),
             };
-            self.text.reserve_exact(more.len() + growth.min(room));
+            self.text.reserve_exact(more.len() + growth.min(room / 2));
         }
         self.text.push_str(more);
     }

@@ -65,6 +65,8 @@ pub(crate) struct Collector {
     at: u64,
     /// Events that it gave so far, text left out.
     of_this: usize,
+    /// The place of its `usage` among `events`.
+    last_usage: Option<usize>,
     /// The place of the last `answer` among `events`, where it came of it.
     last_answer: Option<usize>,
     /// Events not yet handed out.
@@ -118,6 +120,7 @@ impl Collector {
             mode,
             at: 0,
             of_this: 0,
+            last_usage: None,
             last_answer: None,
             events: Vec::new(),
             error: None,
@@ -143,6 +146,7 @@ impl Collector {
     pub(crate) fn begin(&mut self, at: u64) {
         self.at = at;
         self.of_this = 0;
+        self.last_usage = None;
         self.last_answer = None;
     }
 
@@ -153,6 +157,7 @@ impl Collector {
 
     /// Takes out the events so far.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
+        self.last_usage = None;
         self.last_answer = None;
         std::mem::take(&mut self.events)
     }
@@ -309,7 +314,12 @@ impl Collector {
         self.bad_costs(&bad);
         self.usage = Some(usage);
         self.usage_is_last = true;
-        self.event(EventKind::Usage(usage));
+        // Of one server-sent event only the last usage is handed out, where the first stood.
+        let place = *self.last_usage.get_or_insert(self.events.len());
+        match self.events.get_mut(place) {
+            Some(event) => event.kind = EventKind::Usage(usage),
+            None => self.event(EventKind::Usage(usage)),
+        }
     }
 
     fn answer(&mut self, payload: &str) {

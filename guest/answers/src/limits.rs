@@ -1,9 +1,9 @@
 //! The bounds of one stream, each with its reason.
 
 /// Longest line (and longest event, where its data spans lines). A research answer comes whole in one
-/// line and is well below 1 MiB; a blocking reply counts as one line too. Half of the text's limit, since a line is in
-/// memory together with the text and the event that come of it.
-pub const DEFAULT_LINE_BYTES: u32 = 4 * 1024 * 1024;
+/// line and is well below 1 MiB; a blocking reply counts as one line too. Below half of the text's limit, since a line is in
+/// memory together with the text, the possible tag and the event that come of it.
+pub const DEFAULT_LINE_BYTES: u32 = 3 * 1024 * 1024;
 
 /// Longest payload of one tag. `thinking` with all its URLs stays below 100 KiB, a long report too. A quarter of the
 /// text's limit: a payload that is an answer is in memory four times until its event is handed out.
