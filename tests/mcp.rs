@@ -242,7 +242,7 @@ fn the_arguments_that_people_have_are_taken() {
     );
     assert_eq!(result["structuredContent"]["state"], "done", "{result}");
     assert!(
-        result["structuredContent"]["outcome"]["answer"]
+        result["structuredContent"]["answer"]
             .as_str()
             .unwrap()
             .len()
@@ -357,16 +357,7 @@ fn all_wrong_arguments_are_named_and_nothing_is_sent() {
 fn results_are_shaped_as_documented() {
     let (_state, mut server) = ready();
     let answer = server.call("answers", json!({"query": "q"}));
-    let content = &answer["structuredContent"];
-    let outcome = content["outcome"].as_object().unwrap();
-    for absent in ["text", "draft", "thinking"] {
-        assert!(!outcome.contains_key(absent), "{absent}");
-    }
-    for present in ["answer", "sources", "usage", "warnings", "complete"] {
-        assert!(outcome.contains_key(present), "{present}");
-    }
-    assert_eq!(content["job"]["state"], "done");
-    assert_eq!(content["research_id"], content["job"]["research_id"]);
+    assert_eq!(answer["structuredContent"]["state"], "done", "{answer}");
     let listed = server.call("research_list", json!({"limit": "5"}));
     assert_eq!(
         listed["structuredContent"]["jobs"],
@@ -440,7 +431,16 @@ fn without_a_key_nothing_is_begun_and_the_way_to_one_is_told() {
     let listed = server.call("research_list", json!({}));
     assert_eq!(listed["structuredContent"]["jobs"], json!([]), "{listed}");
     let status = server.call("status", json!({}));
-    assert_eq!(status["structuredContent"]["state"], "no-key", "{status}");
+    let content = &status["structuredContent"];
+    assert_eq!(content["state"], "no-key", "{status}");
+    // What is to be done stands first, in words that need no shell.
+    let advice = content["advice"][0].as_str().unwrap();
+    assert!(advice.starts_with("no API key"), "{status}");
+    assert!(!advice.contains("--"), "{status}");
+    assert!(
+        text(&status).contains(&format!("Advice: {advice}")),
+        "{status}"
+    );
     server.leave();
 }
 

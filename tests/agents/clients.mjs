@@ -50,7 +50,7 @@ const claudeCode = {
       DISABLE_TELEMETRY: '1',
       DISABLE_AUTOUPDATER: '1',
       DISABLE_ERROR_REPORTING: '1',
-      // Its search for tools takes a turn of its own before the first call.
+      // A search for tools takes a turn of its own before the first call.
       ENABLE_TOOL_SEARCH: 'false',
     },
   }),
@@ -126,6 +126,8 @@ const qwen = {
   setup(world) {
     world.write('home/.qwen/settings.json', {
       general: { enableAutoUpdate: false },
+      // A search for tools takes a turn of its own before the first call.
+      tools: { toolSearch: { enabled: false } },
       privacy: { usageStatisticsEnabled: false },
       telemetry: { enabled: false },
       security: { auth: { selectedType: 'openai' } },
@@ -160,19 +162,27 @@ const pydantic = {
   package: 'pydantic-ai-slim',
   setup() {},
   turn(world, url, prompt, again) {
-    const history = path.join(world.root, again ? 'history.json' : `history-${Date.now()}.json`);
-    if (!again) fs.rmSync(path.join(world.root, 'history.json'), { force: true });
+    const history = path.join(world.root, 'history.json');
+    if (!again) fs.rmSync(history, { force: true });
     const entry = {
       command: world.program,
-      args: ['stdio', '--upstream', world.upstream, '--budget-usd-per-day', world.budget],
+      args: ['stdio', ...world.flags()],
       env: { HOME: world.home, ...world.settings() },
     };
     return {
-      argv: [python, path.join(HERE, 'pydantic_agent.py'), url, path.join(world.root, 'history.json'), prompt],
-      env: { GLOVEBOX_ENTRY: JSON.stringify(entry), PYDANTIC_AI_DISABLE_TELEMETRY: '1' },
-      history,
+      argv: [python, path.join(HERE, 'pydantic_agent.py'), url, history, prompt],
+      env: { GLOVEBOX_ENTRY: JSON.stringify(entry) },
     };
   },
 };
 
 export const CLIENTS = [opencode, claudeCode, codex, gemini, copilot, qwen, cline, pydantic];
+
+// The version that is installed.
+export function versionOf(client) {
+  if (client === pydantic) {
+    const line = fs.readFileSync(path.join(HERE, 'requirements.txt'), 'utf8').match(/^pydantic-ai-slim==(.*)$/m);
+    return line[1];
+  }
+  return JSON.parse(fs.readFileSync(path.join(HERE, 'node_modules', client.package, 'package.json'), 'utf8')).version;
+}

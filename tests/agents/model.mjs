@@ -28,29 +28,10 @@ export class Model {
     this.#turn = { marker, steps };
   }
 
-  // The results that the turn's last request shows, in order.
-  results() {
-    const { marker } = this.#turn;
+  // The tool results that the last request of a turn shows, in order.
+  results(marker) {
     const request = this.requests.findLast((made) => made.since(marker));
     return request ? request.since(marker).flatMap((item) => request.protocol.results(item)) : [];
-  }
-
-  // The tools that the turn's last request offers.
-  tools() {
-    const request = this.requests.findLast((made) => made.since(this.#turn.marker));
-    return request ? request.protocol.tools(request.body) : [];
-  }
-
-  // Ends when the turn's model has been asked for as many steps, and fails when `ended` says that nobody will.
-  async asked(steps, ended) {
-    while (this.#done() < steps) {
-      if (ended()) throw new Error(`the client ended after ${this.#done()} of ${steps} steps`);
-      await new Promise((next) => setTimeout(next, 20));
-    }
-  }
-
-  #done() {
-    return this.requests.filter((made) => made.since(this.#turn.marker) && made.plan).length;
   }
 
   #serve(req, res) {
@@ -66,12 +47,10 @@ export class Model {
         return;
       }
       const body = JSON.parse(text);
-      const request = { url: req.url, protocol, body, text, since: (marker) => since(protocol, body, marker) };
+      const request = { protocol, body, since: (marker) => since(protocol, body, marker) };
       this.requests.push(request);
       this.#count += 1;
-      const plan = this.#plan(request);
-      request.plan = plan;
-      protocol.reply(res, body, `call_${this.#count}`, plan);
+      protocol.reply(res, body, `call_${this.#count}`, this.#plan(request));
     });
   }
 

@@ -13,7 +13,6 @@ export const KEY = 'BSAkeyforagents0123456789';
 export const BUDGET_USD = '7.25';
 
 export class World {
-  // What the model's server had to refuse, and what the program's children left behind, is found in `root`.
   constructor(program, name) {
     this.root = fs.mkdtempSync(path.join(os.tmpdir(), `glovebox-${name}-`));
     this.home = this.#folder('home');
@@ -83,6 +82,45 @@ export class World {
     });
     if (ran.status !== 0) throw new Error(`glovebox ${args.join(' ')}: ${ran.stderr}${ran.stdout}`);
     return ran.stdout;
+  }
+
+  // Writes the client's entry of the server, as a person would.
+  connect(client) {
+    this.glovebox('connect', client.connect, '--write', ...this.flags());
+  }
+
+  flags() {
+    return ['--upstream', this.upstream, '--budget-usd-per-day', BUDGET_USD];
+  }
+
+  // Calls a tool as a client that shows the text alone. Gives the text.
+  async call(name, args) {
+    const child = spawn(this.program, ['stdio', ...this.flags(), '--structured', 'off'], {
+      env: this.environment(this.settings()),
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+    const clientInfo = { name: 'text', version: '1' };
+    send({ id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } });
+    send({ method: 'notifications/initialized' });
+    send({ id: 2, method: 'tools/call', params: { name, arguments: args } });
+    for await (const line of readline.createInterface({ input: child.stdout })) {
+      const { id, result } = JSON.parse(line);
+      if (id !== 2) continue;
+      child.stdin.end();
+      return result.content[0].text;
+    }
+    throw new Error(`${name} gave no result`);
+  }
+
+  // Waits until the upstream has a request that holds the text, and fails when `ended` says that none will come.
+  async upstreamSees(text, ended) {
+    for (;;) {
+      const log = await (await fetch(`${this.upstream}/__sim/log`)).text();
+      if (log.includes(text)) return;
+      if (ended()) throw new Error(`the client ended before the upstream saw ${text}`);
+      await new Promise((next) => setTimeout(next, 50));
+    }
   }
 
   // Runs a command of a client to its end.

@@ -10,7 +10,9 @@ use rmcp::service::ServerInitializeError;
 
 use super::desk;
 use crate::exit::Exit;
-use crate::mcp::{Config, Guarded, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Server, Service};
+use crate::mcp::{
+    Config, Guarded, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Server, Service, Structured,
+};
 use crate::settings::Settings;
 use crate::transport::stdio;
 
@@ -23,27 +25,39 @@ const SETTLE_AT_SIGNAL: Duration = Duration::from_millis(300);
 /// Serves MCP over standard input and output.
 #[derive(Args, Clone, Debug)]
 pub struct Stdio {
-    /// Whether tools give structured content beside the text
-    #[arg(long, value_enum, default_value_t = Structured::On)]
-    structured: Structured,
+    /// Whether results carry structured content beside the text
+    #[arg(long, value_enum, default_value_t = StructuredArg::Auto)]
+    structured: StructuredArg,
     /// The most text of one result, in bytes; more is cut, and says so
     #[arg(long, value_name = "BYTES", default_value_t = OUTPUT_BYTES, value_parser = output_bytes)]
     max_output: usize,
 }
 
-/// Whether tools give structured content.
+/// Whether results carry structured content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Structured {
-    /// They do.
+enum StructuredArg {
+    /// Unless the client is known to show it to the model instead of the text or in addition to it.
+    Auto,
+    /// Wherever the protocol version has it.
     On,
-    /// For clients that put it before the model in addition to the text.
+    /// Never.
     Off,
+}
+
+impl From<StructuredArg> for Structured {
+    fn from(argument: StructuredArg) -> Self {
+        match argument {
+            StructuredArg::Auto => Self::Auto,
+            StructuredArg::On => Self::On,
+            StructuredArg::Off => Self::Off,
+        }
+    }
 }
 
 impl Default for Stdio {
     fn default() -> Self {
         Self {
-            structured: Structured::On,
+            structured: StructuredArg::Auto,
             max_output: OUTPUT_BYTES,
         }
     }
@@ -91,7 +105,7 @@ impl Stdio {
         let timeouts = settings.timeouts();
         let (keys, simulated) = (settings.clone(), settings.simulate.value);
         Config {
-            structured: self.structured == Structured::On,
+            structured: self.structured.into(),
             output_bytes: self.max_output,
             answer_deadline: timeouts.answer,
             research_deadline: timeouts.research,
@@ -107,15 +121,22 @@ impl Stdio {
     }
 }
 
-fn key_check(settings: &Settings, simulated: bool) -> Result<String, String> {
+fn key_check(settings: &Settings, simulated: bool) -> KeyState {
     if simulated {
-        return Ok("not needed, the simulator answers".to_owned());
+        return KeyState {
+            key: Ok("not needed, the simulator answers".to_owned()),
+            advice: None,
+        };
     }
     let report = settings.key_report();
     let origin = report.origin.unwrap_or("an unnamed place");
-    match report.key {
+    let key = match report.key {
         Ok(_) => Ok(format!("present, from {origin}")),
         Err(error) => Err(error.to_string()),
+    };
+    KeyState {
+        key,
+        advice: report.warning,
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a tool says: text that stands alone, structured content beside it, and both within their bounds.
 
-use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult, JsonObject};
-use serde_json::{Value, json};
+use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult};
+use serde_json::Value;
 
+use super::agent_words::without_flags;
 use crate::jobs::JobsError;
 
 /// The most text that one result carries. It is about a third of what common clients put before a model
@@ -37,10 +38,10 @@ pub struct Told {
 impl Told {
     /// A result of text and structured content.
     #[must_use]
-    pub fn new(text: impl Into<String>, structured: Value) -> Self {
+    pub fn new(text: impl Into<String>, structured: impl Into<Value>) -> Self {
         Self {
             text: text.into(),
-            structured: Some(structured),
+            structured: Some(structured.into()),
             failed: false,
             whole: None,
         }
@@ -108,7 +109,7 @@ pub fn in_words(error: &JobsError) -> String {
         JobsError::Unknown(id) => {
             format!("no research has the id `{id}`; research_list shows those there are")
         }
-        error => error.to_string(),
+        error => without_flags(&error.to_string()),
     }
 }
 
@@ -138,44 +139,37 @@ pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String
     format!("{}{notice}", text.get(..end).unwrap_or_default())
 }
 
-/// Structured content within the limit: the snippets go first, then the end of the answer.
+/// The lists of structured content that may be long.
+const LISTS: [&str; 2] = ["sources", "jobs"];
+
+/// Structured content within the limit: the end of the answer goes first, then the ends of the lists.
 fn bounded(mut value: Value, limit: usize, notice: &dyn Fn(usize) -> String) -> Value {
     let total = value.to_string().len();
     if total <= limit {
         return value;
     }
-    if let Some(Value::Array(sources)) = value.pointer_mut("/outcome/sources") {
-        for source in sources.iter_mut().filter_map(Value::as_object_mut) {
-            source.insert("snippets".into(), json!([]));
+    if let Some(Value::String(answer)) = value.get_mut("answer") {
+        let room = answer.len().saturating_sub(total - limit);
+        *answer = cut(answer, room, notice);
+    }
+    for list in LISTS {
+        let mut left = value.to_string().len();
+        if let Some(Value::Array(items)) = value.get_mut(list) {
+            while left > limit
+                && let Some(item) = items.pop()
+            {
+                left = left.saturating_sub(item.to_string().len() + 1);
+            }
         }
-    }
-    let left = value.to_string().len();
-    if left > limit
-        && let Some(Value::String(answer)) = value.pointer_mut("/outcome/answer")
-    {
-        let room = answer.len().saturating_sub(left - limit);
-        *answer = cut(answer, room, &|_| notice(total));
-    }
-    if let Some(Value::Array(warnings)) = value.pointer_mut("/outcome/warnings") {
-        let detail = notice(total).trim().to_owned();
-        warnings.push(json!({ "code": "cut", "detail": detail }));
     }
     value
 }
 
-/// The outcome as results carry it: what only repeats the answer is in the resource alone.
-#[must_use]
-pub fn slim(outcome: &str) -> Value {
-    let mut outcome: JsonObject = serde_json::from_str(outcome).unwrap_or_default();
-    for member in ["text", "draft", "thinking"] {
-        outcome.remove(member);
-    }
-    Value::Object(outcome)
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -196,45 +190,27 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_loses_snippets_before_it_loses_the_answer() {
-        let outcome = |answer: usize| {
-            json!({ "state": "done", "outcome": {
-                "answer": "a".repeat(answer),
-                "sources": [{ "url": "https://a.example/", "snippets": ["s".repeat(3000)] }],
-                "warnings": [],
-            }})
+    fn structured_content_is_cut_at_the_end_of_its_answer_and_of_its_lists() {
+        let result = |structured: Value| {
+            let result = Told::new("t", structured).result(2048, true);
+            result.structured_content.unwrap()
         };
-        let shaped = |answer: usize| {
-            Told::new("t", outcome(answer))
-                .result(2048, true)
-                .structured_content
-                .unwrap()
-        };
-        let small = shaped(100);
-        assert_eq!(
-            small.pointer("/outcome/sources/0/snippets").unwrap(),
-            &json!([])
-        );
-        assert_eq!(
-            small
-                .pointer("/outcome/answer")
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .len(),
-            100
-        );
-        assert_eq!(small.pointer("/outcome/warnings/0/code").unwrap(), "cut");
-        let large = shaped(9000);
+        let source = json!({ "number": 1, "url": "https://a.example/" });
+        let long = result(json!({ "answer": "\"a".repeat(9000), "sources": [source] }));
         assert!(
-            large
-                .pointer("/outcome/answer")
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .len()
-                < 2048
+            long.to_string().len() <= 2048 + 256,
+            "{}",
+            long.to_string().len()
         );
+        let answer = long["answer"].as_str().unwrap();
+        assert!(
+            answer.starts_with("\"a") && answer.ends_with(']'),
+            "{answer}"
+        );
+        assert_eq!(long["sources"].as_array().unwrap().len(), 1);
+        let many = result(json!({ "state": "listed", "jobs": vec![source; 500] }));
+        assert!(many.to_string().len() <= 2048);
+        assert!(many["jobs"].as_array().unwrap().len() > 10);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::structured::Structured;
 use crate::engine::EngineConfig;
 use crate::engine::answers::Question;
 use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
@@ -25,14 +26,23 @@ pub enum Runs {
     Here,
 }
 
-/// Says where the key comes from, or why there is none; in words without it.
-pub type KeyCheck = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
+/// Whether there is a key, in words without it.
+#[derive(Clone, Debug)]
+pub struct KeyState {
+    /// Where it comes from, or why there is none.
+    pub key: Result<String, String>,
+    /// What is odd about where it was looked for.
+    pub advice: Option<String>,
+}
+
+/// Looks for the key.
+pub type KeyCheck = Arc<dyn Fn() -> KeyState + Send + Sync>;
 
 /// How tools behave.
 #[derive(Clone)]
 pub struct Config {
-    /// Whether structured content and output schemas are given.
-    pub structured: bool,
+    /// Which clients get structured content and output schemas.
+    pub structured: Structured,
     /// Bytes of text of one result.
     pub output_bytes: usize,
     /// How long an answer may take.
@@ -144,7 +154,13 @@ impl Service {
     /// Seconds that a job ran, or has been running.
     #[must_use]
     pub fn elapsed(&self, job: &Job) -> u64 {
+        self.run_time(job).as_secs()
+    }
+
+    /// How long a job ran, or has been running.
+    #[must_use]
+    pub fn run_time(&self, job: &Job) -> Duration {
         let now = crate::jobs::clock::Millis(Utc::now().timestamp_millis());
-        u64::try_from(job.elapsed_ms(now) / 1000).unwrap_or_default()
+        Duration::from_millis(u64::try_from(job.elapsed_ms(now)).unwrap_or_default())
     }
 }

@@ -224,15 +224,29 @@ const LIST: &[Param] = &[
     },
 ];
 
-const JOB: &[(&str, &str)] = &[("research_id", "string"), ("job", "object")];
+const JOB: &[(&str, &str)] = &[
+    ("research_id", "string"),
+    ("next", "string"),
+    ("note", "string"),
+    ("already_running", "boolean"),
+    ("progress", "string"),
+    ("cost_usd", "number"),
+];
 const OUTCOME: &[(&str, &str)] = &[
     ("research_id", "string"),
-    ("job", "object"),
-    ("outcome", "object"),
+    ("next", "string"),
+    ("note", "string"),
+    ("resource", "string"),
+    ("answer", "string"),
+    ("sources", "array"),
+    ("cost_usd", "number"),
+    ("complete", "boolean"),
+    ("progress", "string"),
 ];
 
+/// A call that costs money is not read-only: clients run what is read-only without asking.
 const ASKS_THE_WEB: Hints = Hints {
-    read_only: true,
+    read_only: false,
     destructive: false,
     idempotent: false,
     open_world: true,
@@ -321,9 +335,10 @@ pub const TOOLS: &[Tool] = &[
         about: "Stops a research; what had come is kept.",
         params: &[ID],
         gives: JOB,
+        // What stops spending and destroys nothing should need no approval.
         hints: Hints {
             read_only: false,
-            destructive: true,
+            destructive: false,
             idempotent: true,
             open_world: false,
         },
