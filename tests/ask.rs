@@ -4,8 +4,8 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use crate::support::{KEY, Ran, Served, Simulated, World, finish, stream};
+use serde_json::{Value, json};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();

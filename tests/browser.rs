@@ -8,8 +8,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use serde_json::Value;
 use crate::support::{GENEROUS, Ran, World};
+use serde_json::Value;
 
 /// Checks that browser.mjs makes; one that stops early must not pass.
 const CHECKS: usize = 13;

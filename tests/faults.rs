@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
 use crate::support::{Ran, Simulated, World, each};
+use serde_json::{Value, json};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();

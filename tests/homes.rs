@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::{KEY, Ran, Simulated, World};
 use answers::{Format, Header, Mode, parse_all, render};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use crate::support::{KEY, Ran, Simulated, World};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

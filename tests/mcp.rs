@@ -15,59 +15,6 @@ fn ready() -> (tempfile::TempDir, Server) {
 }
 
 #[test]
-fn malformed_input_is_answered_and_survived() {
-    let (_state, mut server) = ready();
-    let huge = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#,
-        "y".repeat(10 << 20)
-    );
-    let cases: &[(&[u8], i64, Value)] = &[
-        (b"{", -32700, Value::Null),
-        (b"nonsense", -32700, Value::Null),
-        (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"p\xffng\"}", -32700, Value::Null),
-        (huge.as_bytes(), -32700, Value::Null),
-        (&[b'['; 100_000], -32700, Value::Null),
-        (br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, Value::Null),
-        (b"[]", -32600, Value::Null),
-        (b"\"ping\"", -32600, Value::Null),
-        (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600, Value::Null),
-        (br#"{"id":7,"method":"ping"}"#, -32600, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":7,"method":{}}"#, -32600, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":7,"method":"no/such","params":{}}"#, -32601, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"name":1}}"#, -32602, json!("s")),
-        (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":"x"}"#, -32602, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"answers","arguments":[1]}}"#, -32602, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{}}"#, -32602, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":7,"method":"prompts/get","params":{"name":null}}"#, -32602, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":7,"method":"completion/complete","params":{"ref":3}}"#, -32602, json!(7)),
-        (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"no_such_tool"}}"#, -32602, json!(7)),
-    ];
-    for (line, code, id) in cases {
-        server.send_raw(line);
-        server.send_raw(b"\n");
-        let reply = server.wait_for(|message| message.get("error").is_some());
-        let shown = String::from_utf8_lossy(&line[..line.len().min(120)]).into_owned();
-        assert_eq!(reply["error"]["code"], *code, "{shown}: {reply}");
-        assert_eq!(reply["id"], *id, "{shown}: {reply}");
-        assert!(!reply["error"]["message"].as_str().unwrap().is_empty());
-    }
-    // Nothing of this is answered at all.
-    for line in [
-        "",
-        "   ",
-        r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/no_such"}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4711}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}"#,
-        r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"answers","arguments":{"query":"unasked"}}}"#,
-    ] {
-        server.send_raw(format!("{line}\r\n").as_bytes());
-    }
-    assert_eq!(server.settled(), Vec::<Value>::new());
-    server.leave();
-}
-
-#[test]
 fn a_thousand_pipelined_requests_are_all_answered() {
     let (_state, mut server) = ready();
     let mut blob = String::new();
@@ -278,6 +225,43 @@ fn the_arguments_that_people_have_are_taken() {
         research.get("country").is_none() && research.get("language").is_none(),
         "{research}"
     );
+    server.leave();
+}
+
+#[test]
+fn arguments_that_clients_add_to_every_call_are_ignored() {
+    let simulator = Simulator::start("0");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let added =
+        json!({"wait_for_previous": true, "task_progress": "- [x] look", "_trace": {"id": 1}});
+    for tool in server.ask("tools/list", json!({}))["result"]["tools"]
+        .as_array()
+        .unwrap()
+    {
+        let mut arguments = added.clone();
+        for name in tool["inputSchema"]["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            arguments[name.as_str().unwrap()] = json!("no-such-thing");
+        }
+        let name = tool["name"].as_str().unwrap();
+        let result = server.call(name, arguments);
+        assert!(
+            !text(&result).contains("is not an argument"),
+            "{name}: {result}"
+        );
+    }
+    let answer = server.call(
+        "answers",
+        json!({"query": "q", "language": "en_US", "country": "null", "wait_for_previous": false}),
+    );
+    assert_eq!(answer["structuredContent"]["state"], "done", "{answer}");
+    let sent = simulator.wait_for(|record| record["body"]["language"] == "en-us");
+    assert!(sent["body"].get("country").is_none(), "{sent}");
     server.leave();
 }
 

@@ -4,8 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use crate::support::{GENEROUS, KEY, Simulated, World, post};
+use serde_json::{Value, json};
 
 fn at_once() -> (World, Simulated) {
     let world = World::new();

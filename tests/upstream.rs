@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::{GENEROUS, Served, http, read_request};
 use glovebox::engine::answers::{Failure, FailureKind, Mode, Question};
 use glovebox::engine::{Engine, EngineConfig};
 use glovebox::exit::Exit;
@@ -15,7 +16,6 @@ use glovebox::upstream::{
     ApiKey, CallKind, CallLimits, Client, Header, Limiter as _, Origin, Reply, Request,
     SlidingWindow, Timeouts, UpstreamConfig, UpstreamError,
 };
-use crate::support::{GENEROUS, Served, http, read_request};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 

@@ -1,5 +1,6 @@
 //! The golden vectors through the component in the sandbox: whole, byte by byte, at every cut, and equal to the
-//! library run natively, to the byte of the outcome's JSON.
+//! library run natively, to the byte of the outcome's JSON. A vector is three trials, so that one that fails is named:
+//! `outcome::NAME`, `library::NAME` and `cuts::NAME`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,10 +11,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
 
 use glovebox::engine::answers::{Event, EventKind, Finished, Format, Header, Limits, Mode};
 use glovebox::engine::{Engine, EngineConfig};
+use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 
 /// A stream and what it must give.
@@ -106,112 +109,111 @@ fn open(actual: &mut Value, expected: &Value) {
     }
 }
 
-#[test]
-fn every_vector_gives_its_outcome() {
-    for vector in vectors() {
-        let (_, finished) = read(&vector, [&vector.bytes[..]]);
-        let json = engine().render(&finished.outcome, Format::Json).unwrap();
-        let mut actual: Value = serde_json::from_str(&json).unwrap();
-        let expected = &vector.expected;
-        if !actual["error"].is_null() {
-            open(
-                &mut actual["error"]["message"],
-                &expected["error"]["message"],
-            );
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let checks: [(&str, fn(&Vector)); 3] = [
+        ("outcome", gives_its_outcome),
+        ("library", equals_the_library),
+        ("cuts", holds_at_every_cut),
+    ];
+    let mut trials = vec![Trial::test("committed_components", || {
+        committed_components();
+        Ok(())
+    })];
+    for vector in vectors().into_iter().map(Arc::new) {
+        for (name, check) in checks {
+            let vector = Arc::clone(&vector);
+            trials.push(Trial::test(format!("{name}::{}", vector.name), move || {
+                check(&vector);
+                Ok(())
+            }));
         }
-        let warnings = actual["warnings"].as_array_mut().unwrap();
-        for (index, warning) in warnings.iter_mut().enumerate() {
-            open(
-                &mut warning["detail"],
-                &expected["warnings"][index]["detail"],
-            );
-        }
-        assert_eq!(&actual, expected, "{}", vector.name);
     }
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-#[test]
-fn the_sandbox_gives_the_same_bytes_as_the_library() {
-    for vector in vectors() {
-        let mode = match vector.mode {
-            Mode::Answer => answers::Mode::Answer,
-            Mode::Research => answers::Mode::Research,
-        };
-        let headers: Vec<answers::Header> = vector
-            .headers
-            .iter()
-            .map(|header| answers::Header {
-                name: header.name.clone(),
-                value: header.value.clone(),
-            })
-            .collect();
-        let native = answers::parse_all(mode, &headers, &vector.bytes);
-        let sandboxed = engine()
-            .parse_all(vector.mode, &vector.headers, &vector.bytes)
-            .unwrap();
-        for (native_format, format) in [
-            (answers::Format::Json, Format::Json),
-            (answers::Format::Markdown, Format::Markdown),
-            (answers::Format::Plain, Format::Plain),
-        ] {
-            let sandboxed = engine().render(&sandboxed, format).unwrap();
-            let native = answers::render(&native, native_format);
-            assert_eq!(sandboxed, native, "{}", vector.name);
-        }
-        let inferred = engine().infer_mode(&vector.bytes).unwrap();
-        let native = answers::infer_mode(&vector.bytes);
-        assert_eq!(
-            inferred.name(),
-            format!("{native:?}").to_lowercase(),
-            "{}",
-            vector.name
+/// The outcome is the expected one.
+fn gives_its_outcome(vector: &Vector) {
+    let (_, finished) = read(vector, [&vector.bytes[..]]);
+    let json = engine().render(&finished.outcome, Format::Json).unwrap();
+    let mut actual: Value = serde_json::from_str(&json).unwrap();
+    let expected = &vector.expected;
+    if !actual["error"].is_null() {
+        open(
+            &mut actual["error"]["message"],
+            &expected["error"]["message"],
+        );
+    }
+    let warnings = actual["warnings"].as_array_mut().unwrap();
+    for (index, warning) in warnings.iter_mut().enumerate() {
+        open(
+            &mut warning["detail"],
+            &expected["warnings"][index]["detail"],
+        );
+    }
+    assert_eq!(&actual, expected);
+}
+
+/// The component and the library run natively give the same bytes in every format.
+fn equals_the_library(vector: &Vector) {
+    let mode = match vector.mode {
+        Mode::Answer => answers::Mode::Answer,
+        Mode::Research => answers::Mode::Research,
+    };
+    let headers: Vec<answers::Header> = vector
+        .headers
+        .iter()
+        .map(|header| answers::Header {
+            name: header.name.clone(),
+            value: header.value.clone(),
+        })
+        .collect();
+    let native = answers::parse_all(mode, &headers, &vector.bytes);
+    let sandboxed = engine()
+        .parse_all(vector.mode, &vector.headers, &vector.bytes)
+        .unwrap();
+    for (native_format, format) in [
+        (answers::Format::Json, Format::Json),
+        (answers::Format::Markdown, Format::Markdown),
+        (answers::Format::Plain, Format::Plain),
+    ] {
+        let sandboxed = engine().render(&sandboxed, format).unwrap();
+        assert_eq!(sandboxed, answers::render(&native, native_format));
+    }
+    let inferred = engine().infer_mode(&vector.bytes).unwrap();
+    let native = answers::infer_mode(&vector.bytes);
+    assert_eq!(inferred.name(), format!("{native:?}").to_lowercase());
+}
+
+/// Byte by byte and cut in two, the events and the outcome are those of the whole.
+fn holds_at_every_cut(vector: &Vector) {
+    let whole = read(vector, [&vector.bytes[..]]);
+    same(
+        &read(vector, vector.bytes.chunks(1)),
+        &whole,
+        "byte by byte",
+    );
+    // The library is tested at every cut of all vectors. What is new here is the crossing, so the few long streams
+    // are cut at a thousand places.
+    let step = (vector.bytes.len() / 1000).max(1);
+    for cut in (0..=vector.bytes.len()).step_by(step) {
+        let (left, right) = vector.bytes.split_at(cut);
+        same(
+            &read(vector, [left, right]),
+            &whole,
+            &format!("cut at {cut}"),
         );
     }
 }
 
-#[test]
-fn every_cut_gives_the_same_events_and_outcome() {
-    let vectors = vectors();
-    let threads = std::thread::available_parallelism().unwrap().get();
-    std::thread::scope(|scope| {
-        for first in 0..threads {
-            let mine = vectors.iter().skip(first).step_by(threads);
-            scope.spawn(move || mine.for_each(every_cut));
-        }
-    });
+fn same(parts: &(Vec<Event>, Finished), whole: &(Vec<Event>, Finished), how: &str) {
+    assert_eq!(parts.0, whole.0, "events {how}");
+    assert_eq!(parts.1.outcome, whole.1.outcome, "outcome {how}");
+    assert_eq!(parts.1.last.error, whole.1.last.error, "error {how}");
 }
 
-fn every_cut(vector: &Vector) {
-    let whole = read(vector, [&vector.bytes[..]]);
-    let by_byte = read(vector, vector.bytes.chunks(1));
-    same(vector, &by_byte, &whole, "byte by byte");
-    // Every cut of most vectors. The library is tested at every cut of all of them; what is new here is the
-    // crossing, and the few long streams are cut at a thousand places.
-    let step = (vector.bytes.len() / 1000).max(1);
-    for cut in (0..=vector.bytes.len()).step_by(step) {
-        let (left, right) = vector.bytes.split_at(cut);
-        let parts = read(vector, [left, right]);
-        same(vector, &parts, &whole, &format!("cut at {cut}"));
-    }
-}
-
-fn same(
-    vector: &Vector,
-    parts: &(Vec<Event>, Finished),
-    whole: &(Vec<Event>, Finished),
-    how: &str,
-) {
-    assert_eq!(parts.0, whole.0, "events of {} {how}", vector.name);
-    assert_eq!(parts.1.outcome, whole.1.outcome, "{} {how}", vector.name);
-    assert_eq!(
-        parts.1.last.error, whole.1.last.error,
-        "{} {how}",
-        vector.name
-    );
-}
-
-#[test]
-fn the_committed_components_are_what_the_sources_say() {
+/// The committed components were built from the sources of this checkout.
+fn committed_components() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for component in glovebox_build::COMPONENTS {
         component.check(&root).unwrap();

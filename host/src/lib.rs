@@ -12,6 +12,7 @@ pub mod exit;
 pub mod jobs;
 pub mod mcp;
 pub mod policy;
+pub mod rpc;
 pub mod settings;
 pub mod simulator;
 pub mod transport;

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::store::{call, desk};
+use super::store::{call, desk};
 use crate::support::machine::{Machine, Simulator, is_end, kill, words};
 
 /// Clients at once.

@@ -15,6 +15,8 @@ mod replay;
 mod research;
 mod run;
 mod runtime;
+mod server;
+mod signals;
 mod simulate;
 mod spend;
 mod stdio;

@@ -10,7 +10,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::desk;
+use super::{desk, signals};
 use crate::exit::Exit;
 use crate::jobs::Desk;
 use crate::settings::Settings;
@@ -76,33 +76,9 @@ fn watchdog(after: Duration) {
 
 /// A signal to end settles the job with what had come.
 fn stop_at_signal(desk: Desk) {
+    signals::ignore_hangup();
     tokio::spawn(async move {
-        if let Err(error) = terminated().await {
-            tracing::warn!(%error, "signals are not heard");
-            return;
-        }
+        signals::terminated().await;
         desk.stop();
     });
-}
-
-#[cfg(unix)]
-async fn terminated() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut term, mut int, mut hup) = (
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::hangup())?,
-    );
-    // The terminal's end is heard and ignored: the worker is to outlive it.
-    tokio::spawn(async move { while hup.recv().await.is_some() {} });
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-async fn terminated() -> std::io::Result<()> {
-    tokio::signal::ctrl_c().await
 }

@@ -9,7 +9,6 @@ mod call;
 mod call_of;
 mod completion;
 mod guard;
-mod methods;
 mod notices;
 mod part;
 mod prompts;
@@ -23,7 +22,6 @@ mod tasks;
 mod tools;
 
 pub use guard::Guarded;
-pub use methods::unserved;
 pub use reply::{LEAST_OUTPUT_BYTES, OUTPUT_BYTES};
 pub use server::Server;
 pub use service::{Config, KeyState, Runs, Service};

@@ -157,7 +157,8 @@ async fn stream(service: &Service, uri: &str, id: &JobId) -> Result<ResourceCont
 }
 
 fn missing(uri: &str, why: &str) -> ErrorData {
-    ErrorData::resource_not_found(format!("there is no resource {uri}: {why}"), None)
+    let message = format!("there is no resource {uri}: {why}");
+    ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
 }
 
 fn not_found(uri: &str, error: JobsError) -> ErrorData {

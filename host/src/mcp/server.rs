@@ -2,12 +2,11 @@
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse,
-    GetTaskParams, GetTaskResult, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-    SubscriptionFilter, TASKS_EXTENSION_ID, Tool as Listed, UnsubscribeRequestParams,
-    UpdateTaskParams,
+    CompleteResult, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    TASKS_EXTENSION_ID, Tool as Listed, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -16,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use super::agent_words::without_flags;
 use super::args::Args;
 use super::call::ToolCall;
-use super::methods::unserved;
 use super::notices::Notices;
 use super::reply::{Reply, Told, wrong_arguments};
 use super::table::{TOOLS, Tool};
@@ -245,14 +243,5 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         tasks::cancel(&self.service, &params.task_id).await
-    }
-
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        // The library passes on what it knows by name but cannot read, as if it were unknown.
-        Err(unserved(&request.method, request.params))
     }
 }

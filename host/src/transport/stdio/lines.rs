@@ -2,17 +2,24 @@
 
 use std::io::{self, BufRead};
 
+use serde_json::Value;
+
+use crate::rpc::IdScanner;
+
 /// The longest line taken, in bytes. A question with a long document pasted into it is far below; what
 /// is longer is refused by an error and skipped to its end.
 pub const LINE_LIMIT: usize = 4 << 20;
 
 /// One line of input, without its end.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub enum Line {
     /// A whole line.
     Whole(Vec<u8>),
     /// A line over the limit; its bytes were dropped.
-    Oversized,
+    Oversized {
+        /// The id of the message, or `null`.
+        id: Value,
+    },
 }
 
 /// Reads lines of at most `limit` bytes.
@@ -34,7 +41,7 @@ impl<R: BufRead> Lines<R> {
     /// What the reader reports.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         let mut line = Vec::new();
-        let mut oversized = false;
+        let mut oversized: Option<IdScanner> = None;
         let mut any = false;
         loop {
             let chunk = match self.reader.fill_buf() {
@@ -48,22 +55,27 @@ impl<R: BufRead> Lines<R> {
             any = true;
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(chunk.len());
-            if line.len() + taken > self.limit {
-                oversized = true;
-                line = Vec::new();
-            } else if !oversized {
-                line.extend_from_slice(chunk.get(..taken).unwrap_or_default());
+            let piece = chunk.get(..taken).unwrap_or_default();
+            if let Some(scanner) = &mut oversized {
+                scanner.push(piece);
+            } else if line.len() + taken > self.limit {
+                let scanner = oversized.insert(IdScanner::default());
+                scanner.push(&std::mem::take(&mut line));
+                scanner.push(piece);
+            } else {
+                line.extend_from_slice(piece);
             }
             self.reader.consume(taken + usize::from(end.is_some()));
             if end.is_some() {
                 break;
             }
         }
-        Ok(match (any, oversized) {
-            (false, _) => None,
-            (true, true) => Some(Line::Oversized),
-            (true, false) => Some(Line::Whole(line)),
-        })
+        Ok(any.then(|| match oversized {
+            Some(scanner) => Line::Oversized {
+                id: scanner.finish(),
+            },
+            None => Line::Whole(line),
+        }))
     }
 }
 
@@ -89,13 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn an_oversized_line_is_skipped_and_the_next_one_read() {
-        let read = read(b"0123456789\nok\n01234567", 8);
+    fn an_oversized_line_is_skipped_but_for_its_id_and_the_next_one_read() {
+        let read = read(b"0123456789\nok\n{\"m\":1,\"id\":57}\n01234567", 8);
         assert_eq!(
             read,
             [
-                Line::Oversized,
+                Line::Oversized { id: Value::Null },
                 Line::Whole(b"ok".to_vec()),
+                Line::Oversized { id: 57.into() },
                 Line::Whole(b"01234567".to_vec())
             ]
         );

@@ -1,47 +1,43 @@
 //! MCP over standard input and output: one JSON-RPC message a line, and nothing else on the output, ever.
 //!
-//! A thread reads and judges lines, a thread writes; neither blocks a task. The transport also keeps
-//! what the library leaves to chance: it answers what cannot be parsed, ignores what comes before the
-//! conversation is open, and sends nothing more for a request that was cancelled.
+//! A thread reads lines and a thread writes them, so that a blocked read or write blocks no task. While the client
+//! does not take its replies, its input is not read either.
 
-mod flights;
 mod lines;
-mod outbox;
-mod verdict;
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetMeta as _,
-    JsonRpcMessage, ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerNotification,
-};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use flights::Flights;
+use crate::rpc::outgoing::{Closed, Outgoing, OutgoingReader, queue};
+use crate::rpc::{Connection, ErrorReply, Received, encode};
 use lines::{LINE_LIMIT, Line, Lines};
-use outbox::{Gone, Outbox};
-use verdict::{Verdict, judge, refusal};
 
-/// Messages that may lie between the reading thread and the handler's loop. Small: what matters is that
-/// the reader is ahead, not by how much.
-const READ_AHEAD: usize = 64;
+/// Lines that may lie between the reading thread and the handler's loop. Small: what matters is that the reader is
+/// ahead, not by how much, and each may be of [`LINE_LIMIT`].
+const READ_AHEAD: usize = 16;
+
+/// Bytes that may wait for the client before no more of its input is read. It is far more than the answers of a
+/// thousand pipelined requests, and bounds what a client that never reads can make us hold.
+const OUTGOING_LIMIT: usize = 32 << 20;
 
 /// How long the end of the connection waits for a client that does not read.
-const LAST_WRITE: std::time::Duration = std::time::Duration::from_secs(1);
+const LAST_WRITE: Duration = Duration::from_secs(1);
 
 /// The transport of one client.
 #[derive(Debug)]
 pub struct Stdio {
-    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
-    outbox: Outbox,
-    flights: Arc<Flights>,
+    lines: mpsc::Receiver<Line>,
+    outgoing: Outgoing,
+    connection: Arc<Connection>,
     ended: CancellationToken,
-    open: bool,
 }
 
 impl Stdio {
@@ -62,74 +58,57 @@ impl Stdio {
         input: impl BufRead + Send + 'static,
         output: impl Write + Send + 'static,
     ) -> io::Result<Self> {
-        let (sender, incoming) = mpsc::channel(READ_AHEAD);
-        let outbox = Outbox::start(output)?;
+        let (sender, lines) = mpsc::channel(READ_AHEAD);
+        let (outgoing, replies) = queue(OUTGOING_LIMIT);
         let stdio = Self {
-            incoming,
-            outbox: outbox.clone(),
-            flights: Arc::default(),
+            lines,
+            outgoing,
+            connection: Arc::default(),
             ended: CancellationToken::new(),
-            open: false,
         };
-        let (flights, ended) = (stdio.flights.clone(), stdio.ended.clone());
+        thread::Builder::new()
+            .name("stdout".into())
+            .spawn(move || write_all(output, replies))?;
+        let ended = stdio.ended.clone().drop_guard();
         thread::Builder::new().name("stdin".into()).spawn(move || {
-            let _ended = ended.drop_guard();
-            read_all(Lines::new(input, LINE_LIMIT), &sender, &outbox, &flights);
+            let _ended = ended;
+            read_all(Lines::new(input, LINE_LIMIT), &sender);
         })?;
         Ok(stdio)
     }
 
-    /// Cancelled when the client closed its end: whatever merely waits should then end.
+    /// Returns what is cancelled when the client has closed its end: whatever merely waits should then end.
     #[must_use]
     pub fn ended(&self) -> CancellationToken {
         self.ended.clone()
     }
 
-    /// Whether the handler's loop may see the message. Before a conversation is open the library ends
-    /// at the first notification, so those are ignored.
-    fn admits(&mut self, message: &ClientJsonRpcMessage) -> bool {
-        match message {
-            JsonRpcMessage::Request(request) => {
-                self.open = self.open || opens(&request.request);
-                true
-            }
-            JsonRpcMessage::Notification(_) => self.open,
-            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => false,
-        }
-    }
-
-    /// Whether a message may still go out.
-    fn releases(&self, message: &ServerJsonRpcMessage) -> bool {
-        match message {
-            JsonRpcMessage::Response(response) => self.flights.end(&response.id),
-            JsonRpcMessage::Error(error) => match &error.id {
-                Some(id) => self.flights.end(id),
-                None => true,
-            },
-            JsonRpcMessage::Notification(notification) => match &notification.notification {
-                ServerNotification::ProgressNotification(progress) => {
-                    self.flights.may_report(&progress.params.progress_token)
-                }
-                _ => true,
-            },
-            JsonRpcMessage::Request(_) => true,
+    fn read(&self, line: Line) -> Received {
+        match line {
+            Line::Whole(line) => self.connection.receive(&line),
+            Line::Oversized { id } => Received::Refused(ErrorReply::of(
+                id,
+                ErrorCode::PARSE_ERROR,
+                format!("the line is longer than {LINE_LIMIT} bytes"),
+            )),
         }
     }
 }
 
 impl Transport<RoleServer> for Stdio {
-    type Error = Gone;
+    type Error = Closed;
 
     fn send(
         &mut self,
         message: ServerJsonRpcMessage,
-    ) -> impl Future<Output = Result<(), Gone>> + Send + 'static {
-        let queued = self
-            .releases(&message)
-            .then(|| self.outbox.send(encode(&message)));
+    ) -> impl Future<Output = Result<(), Closed>> + Send + 'static {
+        let sent = self
+            .connection
+            .may_send(&message)
+            .then(|| self.outgoing.send(line(&message)));
         async move {
-            match queued {
-                Some(queued) => queued.await,
+            match sent {
+                Some(sent) => sent.await,
                 None => Ok(()),
             }
         }
@@ -137,113 +116,62 @@ impl Transport<RoleServer> for Stdio {
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let message = tokio::select! {
-                message = async {
-                    self.outbox.room().await;
-                    self.incoming.recv().await
-                } => message?,
-                () = self.outbox.gone() => return None,
+            let next = tokio::select! {
+                next = async {
+                    self.outgoing.room().await;
+                    self.lines.recv().await
+                } => next?,
+                () = self.outgoing.closed() => return None,
             };
-            if self.admits(&message) {
-                return Some(message);
+            match self.read(next) {
+                Received::Message(message) => return Some(*message),
+                Received::Refused(reply) => self.outgoing.post(line(&reply)),
+                Received::Ignored => {}
             }
         }
     }
 
-    async fn close(&mut self) -> Result<(), Gone> {
-        // An empty queue is known by a parcel that comes through.
-        match tokio::time::timeout(LAST_WRITE, self.outbox.drained()).await {
-            Ok(drained) => drained,
-            Err(_) => Err(Gone),
+    async fn close(&mut self) -> Result<(), Closed> {
+        match tokio::time::timeout(LAST_WRITE, self.outgoing.flush()).await {
+            Ok(flushed) => flushed,
+            Err(_) => Err(Closed),
         }
     }
 }
 
-/// Whether a request settles how the conversation goes on, as the library below sees it.
-fn opens(request: &ClientRequest) -> bool {
-    match request {
-        ClientRequest::InitializeRequest(_) => true,
-        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
-        request => {
-            let meta = request.get_meta();
-            let complete = meta
-                .missing_required_keys(&ProtocolVersion::V_2026_07_28)
-                .is_empty();
-            let served = meta
-                .protocol_version()
-                .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
-            complete && served
-        }
-    }
+fn line(message: &impl serde::Serialize) -> Vec<u8> {
+    let mut line = encode(message);
+    line.push(b'\n');
+    line
 }
 
-fn read_all(
-    mut lines: Lines<impl BufRead>,
-    incoming: &mpsc::Sender<ClientJsonRpcMessage>,
-    outbox: &Outbox,
-    flights: &Flights,
-) {
+fn read_all(mut lines: Lines<impl BufRead>, sender: &mpsc::Sender<Line>) {
     loop {
-        let verdict = match lines.next_line() {
-            Ok(Some(Line::Whole(line))) => judge(&line),
-            Ok(Some(Line::Oversized)) => Verdict::Refuse(Box::new(refusal(
-                None,
-                ErrorCode::PARSE_ERROR,
-                format!("the line is longer than {LINE_LIMIT} bytes"),
-            ))),
+        match lines.next_line() {
+            Ok(Some(line)) => {
+                if sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
             Ok(None) => return,
             Err(error) => {
                 tracing::warn!(%error, "standard input cannot be read");
                 return;
             }
-        };
-        match verdict {
-            Verdict::Leave => {}
-            Verdict::Refuse(error) => outbox.post(encode(&error)),
-            Verdict::Pass(message) => match note(&message, flights) {
-                Ok(()) => {
-                    if incoming.blocking_send(*message).is_err() {
-                        return;
-                    }
-                }
-                Err(id) => outbox.post(encode(&refusal(
-                    Some(id),
-                    ErrorCode::INVALID_REQUEST,
-                    "a request with this id is still being served",
-                ))),
-            },
         }
     }
 }
 
-/// Keeps the books on what is on its way. An error is an id that is taken.
-fn note(message: &ClientJsonRpcMessage, flights: &Flights) -> Result<(), RequestId> {
-    match message {
-        JsonRpcMessage::Request(request) => {
-            let token = request.request.get_meta().get_progress_token();
-            if flights.start(&request.id, token) {
-                Ok(())
-            } else {
-                Err(request.id.clone())
-            }
+fn write_all(mut output: impl Write, mut replies: OutgoingReader) {
+    while let Some(reply) = replies.blocking_next() {
+        // Written at once and whole: what a reader sees of a line never waits for the next one.
+        if let Err(error) = output
+            .write_all(reply.bytes())
+            .and_then(|()| output.flush())
+        {
+            tracing::debug!(%error, "the client closed its end of the output");
+            return;
         }
-        JsonRpcMessage::Notification(notification) => {
-            if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-                && let Some(id) = &cancelled.params.request_id
-            {
-                flights.end(id);
-            }
-            Ok(())
-        }
-        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(()),
+        reply.sent();
     }
-}
-
-fn encode(message: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(message).unwrap_or_else(|error| {
-        // Cannot happen with what the model can hold; a client must get something it can read all the same.
-        tracing::error!(%error, "a message could not be written as JSON");
-        br#"{"jsonrpc":"2.0","error":{"code":-32603,"message":"a reply could not be written"}}"#
-            .to_vec()
-    })
 }

@@ -1,0 +1,70 @@
+//! Replies that the JSON-RPC layer itself gives.
+
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+/// An error reply. Its id is what the client sent, where that could be read, else `null`.
+///
+/// The library's own type leaves an unknown id out, which JSON-RPC 2.0 does not allow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ErrorReply {
+    jsonrpc: Version,
+    id: Value,
+    error: ErrorData,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Version;
+
+impl Serialize for Version {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("2.0")
+    }
+}
+
+impl ErrorReply {
+    /// Makes a reply to the request with this id. An id that is neither a text nor a number becomes `null`.
+    #[must_use]
+    pub fn new(id: Value, error: ErrorData) -> Self {
+        let id = match id {
+            Value::String(_) | Value::Number(_) => id,
+            _ => Value::Null,
+        };
+        Self {
+            jsonrpc: Version,
+            id,
+            error,
+        }
+    }
+
+    /// Makes a reply from a code and a sentence.
+    #[must_use]
+    pub fn of(id: Value, code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::new(id, ErrorData::new(code, message.into(), None))
+    }
+
+    /// Returns the id of the request, or `null`.
+    #[must_use]
+    pub const fn id(&self) -> &Value {
+        &self.id
+    }
+
+    /// Returns the error's code, on which the status of an HTTP reply depends.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        self.error.code
+    }
+}
+
+/// Encodes a message as JSON without a line end.
+#[must_use]
+pub fn encode(message: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(message).unwrap_or_else(|error| {
+        // Cannot happen with what the model can hold; a client must get something it can read all the same.
+        tracing::error!(%error, "a message could not be encoded as JSON");
+        br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"a reply could not be encoded"}}"#
+            .to_vec()
+    })
+}
