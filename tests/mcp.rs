@@ -195,7 +195,15 @@ fn the_arguments_that_people_have_are_taken() {
             .len()
             > 100
     );
-    let status = server.call("research_status", json!({"research_id": id}));
+    // A wait beyond the range is no reason to refuse.
+    let status = server.call(
+        "research_status",
+        json!({"research_id": id, "wait_seconds": 300}),
+    );
+    let note = "`wait_seconds` is from 0 to 50; 300 was taken as 50";
+    assert!(text(&status).contains(note), "{status}");
+    let noted = status["structuredContent"]["note"].as_str().unwrap();
+    assert!(noted.contains(note), "{status}");
     assert!(
         text(&status).contains("is done") && text(&status).contains('$'),
         "{status}"
@@ -325,7 +333,7 @@ fn all_wrong_arguments_are_named_and_nothing_is_sent() {
         ),
         (
             "research_status",
-            json!({"research_id": "01a22d01-84a2-755f-8e0a-933edb4a3d7b", "wait_seconds": 51}),
+            json!({"research_id": "01a22d01-84a2-755f-8e0a-933edb4a3d7b", "wait_seconds": "long"}),
         ),
         ("research_list", json!({"state": "lost"})),
     ] {

@@ -1,10 +1,14 @@
 //! A worker: a process of its own in a session of its own, so that neither the death of its parent nor of the
 //! terminal reaches it. It holds no pipe of its parent's: its input is the job's lease, its output goes to a
 //! log in the state folder.
+//!
+//! It is started by a process that ends at once, so it is no descendant of the process that wanted it: some MCP clients
+//! (opencode 1.18.33) end all descendants of their servers when they leave.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::thread;
@@ -15,6 +19,9 @@ use super::error::JobsError;
 use super::home::{Home, private_append};
 use super::lease::Lease;
 use super::model::JobId;
+
+/// The hidden command that starts a worker and ends.
+const START: &str = "start-worker";
 
 /// The hidden command that a worker runs.
 const COMMAND: &str = "worker";
@@ -100,7 +107,20 @@ impl Started {
     }
 }
 
-/// Starts the worker of a job and shares the lease with it.
+/// Starts the worker itself, which has this process's environment, input and output. This process should then end.
+///
+/// # Errors
+/// When the system starts no process.
+pub fn start_apart(id: &JobId) -> io::Result<()> {
+    let mut wrapped = CommandWrap::with_new(this_program(), |process| {
+        process.arg(COMMAND).arg(id.as_str());
+    });
+    wrapped.wrap(ProcessSession);
+    wrapped.spawn()?;
+    Ok(())
+}
+
+/// Starts what starts the worker of a job, and shares the lease with it.
 pub(super) fn start(
     command: &WorkerCommand,
     id: &JobId,
@@ -108,7 +128,7 @@ pub(super) fn start(
     home: &Home,
 ) -> Result<Started, JobsError> {
     let log = home.worker_log(id);
-    let failed = |error: std::io::Error| JobsError::Worker {
+    let failed = |error: io::Error| JobsError::Worker {
         id: id.clone(),
         reason: error.to_string(),
         log: log.clone(),
@@ -118,7 +138,7 @@ pub(super) fn start(
     let input = lease.share().map_err(failed)?;
     let mut wrapped = CommandWrap::with_new(&command.program, |process| {
         process
-            .arg(COMMAND)
+            .arg(START)
             .arg(id.as_str())
             .env_clear()
             .envs(command.env.iter().map(|(name, value)| (name, value)))

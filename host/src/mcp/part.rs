@@ -83,8 +83,12 @@ impl Part {
         let outcome = outcome.and_then(|outcome| serde_json::from_str::<Value>(&outcome.json).ok());
         if let Some(mut outcome) = outcome {
             part.complete = outcome.get("complete").and_then(Value::as_bool);
-            part.sources = sources(&outcome);
-            part.answer = outcome.get_mut("answer").map(Value::take);
+            let answer = outcome.get_mut("answer").map(Value::take);
+            part.answer = answer.filter(|answer| answer.as_str() != Some(""));
+            // Sources of no answer tell a model nothing.
+            if part.answer.is_some() {
+                part.sources = sources(&outcome);
+            }
         }
         part
     }

@@ -58,6 +58,22 @@ impl Told {
         }
     }
 
+    /// The same with notes at its end.
+    #[must_use]
+    pub fn noted(mut self, notes: &[String]) -> Self {
+        for note in notes {
+            let note = format!("Note: {note}.");
+            self.text.push('\n');
+            self.text.push_str(&note);
+            if let Some(Value::Object(part)) = &mut self.structured {
+                let before = part.get("note").and_then(Value::as_str);
+                let all = before.map_or_else(|| note.clone(), |before| format!("{before} {note}"));
+                part.insert("note".into(), all.into());
+            }
+        }
+        self
+    }
+
     /// As MCP has it, cut to `limit` bytes of text and as many of structured content.
     #[must_use]
     pub fn result(self, limit: usize, structured: bool) -> CallToolResult {

@@ -71,7 +71,11 @@ impl Server {
             let missing = without_flags(&missing);
             return Told::failure(format!("Nothing was sent: {missing}.")).into();
         }
-        (tool.run)(&self.service, args, call).await
+        let notes = args.notes().to_vec();
+        match (tool.run)(&self.service, args, call).await {
+            Reply::Told(told) => told.noted(&notes).into(),
+            task => task,
+        }
     }
 }
 

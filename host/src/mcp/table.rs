@@ -122,7 +122,7 @@ const LANGUAGE: Param = Param {
     name: "language",
     kind: Kind::Language,
     absent: Absent::Nothing,
-    about: "Such as en or pt-br",
+    about: "en or pt-br",
 };
 
 const ID: Param = Param {
@@ -137,9 +137,9 @@ pub const LONGEST_WAIT_SECONDS: i64 = 50;
 
 const WAIT: Param = Param {
     name: "wait_seconds",
-    kind: Kind::Whole(0, LONGEST_WAIT_SECONDS),
+    kind: Kind::Clamped(0, LONGEST_WAIT_SECONDS),
     absent: Absent::Whole(0),
-    about: "Wait so long for the end",
+    about: "Seconds to wait for the end",
 };
 
 const ANSWERS: &[Param] = &[
@@ -162,13 +162,13 @@ const RESEARCH: &[Param] = &[
         name: "research_maximum_number_of_iterations",
         kind: Kind::Whole(1, 5),
         absent: Absent::Whole(4),
-        about: "Rounds of searching",
+        about: "Rounds",
     },
     Param {
         name: "research_maximum_number_of_seconds",
         kind: Kind::Whole(1, 300),
         absent: Absent::Whole(180),
-        about: "Soft; runs overshoot it",
+        about: "Soft limit",
     },
     Param {
         name: "research_allow_thinking",
@@ -180,7 +180,7 @@ const RESEARCH: &[Param] = &[
         name: "research_maximum_number_of_queries",
         kind: Kind::Whole(1, 50),
         absent: Absent::Whole(20),
-        about: "A ceiling; each query run costs about $0.07",
+        about: "Each costs about $0.07",
     },
     Param {
         name: "research_maximum_number_of_tokens_per_query",
@@ -318,7 +318,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "research",
         title: "Deep research, waiting",
-        about: "Deep research that reports progress and returns the report, or after 50 seconds a research_id to go on with. research_submit is the better choice for long ones.",
+        about: "Deep research that reports progress and returns the report, or after 50 seconds a research_id to go on with. Prefer research_submit for long ones.",
         params: RESEARCH,
         gives: OUTCOME,
         hints: ASKS_THE_WEB,
