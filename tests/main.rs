@@ -29,5 +29,7 @@ mod run;
 mod sandbox;
 mod simulator;
 mod spend;
+mod streams;
 mod support;
+mod surroundings;
 mod upstream;

@@ -1,6 +1,9 @@
 //! How calls and servers live and end: progress, cancellation, clients that leave or do not read.
 
+use std::io::{Read as _, Write as _};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::server::{Server, Simulator, state, text};
@@ -311,4 +314,62 @@ fn a_client_that_leaves_without_reading_does_not_keep_the_process() {
     server.close();
     assert_eq!(server.wait(), Some(0));
     assert!(at.elapsed() < Duration::from_secs(9), "{:?}", at.elapsed());
+}
+
+/// The most memory that a process has used, in bytes.
+fn peak_memory(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    let kilobytes = line.split_whitespace().nth(1).unwrap();
+    kilobytes.parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn bad_lines_that_are_not_read_from_do_not_fill_the_memory() {
+    const LINES: usize = 2_000_000;
+    const MOST: u64 = 150 << 20;
+    let state = state();
+    let mut server = Server::unread(state.path(), None, &[], &[]);
+    let pid = server.pid();
+    let mut input = server.take_input();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let progress = Arc::clone(&sent);
+    let sending = std::thread::spawn(move || {
+        for _ in 0..LINES / 1000 {
+            input.write_all(&b"{\n".repeat(1000)).unwrap();
+            progress.fetch_add(1000, Ordering::SeqCst);
+        }
+    });
+    // Until the server stops reading, or has read everything: then nothing moves for a second.
+    let mut moved = (0, Instant::now());
+    while moved.1.elapsed() < Duration::from_secs(1) && !sending.is_finished() {
+        let now = sent.load(Ordering::SeqCst);
+        if now != moved.0 {
+            moved = (now, Instant::now());
+        }
+        assert!(
+            peak_memory(pid) < MOST,
+            "{} bytes after {now} lines",
+            peak_memory(pid)
+        );
+        std::thread::yield_now();
+    }
+    assert!(!sending.is_finished(), "the server read on");
+    let mut replies = server.take_output();
+    let mut left = LINES;
+    let mut buffer = vec![0; 1 << 16];
+    while left > 0 {
+        let count = replies.read(&mut buffer).unwrap();
+        assert!(count > 0, "{left} lines were not answered");
+        left -= buffer[..count]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+    }
+    sending.join().unwrap();
+    assert!(peak_memory(pid) < MOST, "{} bytes", peak_memory(pid));
+    assert_eq!(server.wait(), Some(0));
 }

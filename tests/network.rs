@@ -173,6 +173,112 @@ fn a_certificate_must_verify_and_the_authority_can_be_named() {
     );
 }
 
+#[test]
+fn an_empty_certificate_variable_counts_as_not_set() {
+    let world = World::new();
+    let secure = Secure::start("localhost");
+    let url = format!("https://localhost:{}", secure.served.port);
+    let without = ask(&world, &url, &[]);
+    assert_eq!(without.code, Some(5), "{without:?}");
+    for empty in [
+        &[("SSL_CERT_FILE", "")][..],
+        &[("SSL_CERT_DIR", "")],
+        &[("SSL_CERT_FILE", ""), ("SSL_CERT_DIR", "")],
+    ] {
+        let ran = ask(&world, &url, empty);
+        assert_eq!(
+            (ran.code, &ran.err),
+            (without.code, &without.err),
+            "{empty:?}"
+        );
+    }
+    let authority = secure.authority_file(&world);
+    let ran = ask(
+        &world,
+        &url,
+        &[("SSL_CERT_FILE", &authority), ("SSL_CERT_DIR", "")],
+    );
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn a_proxy_variable_is_read_as_it_was_meant_or_refused() {
+    let world = World::new();
+    let secure = Secure::start("answers.example");
+    let authority = secure.authority_file(&world);
+    let upstream = "https://answers.example";
+    let (open, asked) = proxy(
+        "HTTP/1.1 200 Connection established\r\n\r\n",
+        Some(secure.served.port),
+    );
+    let run = |pairs: &[(&str, &str)]| {
+        let mut all = vec![("SSL_CERT_FILE", authority.as_str())];
+        all.extend(pairs);
+        ask(&world, upstream, &all)
+    };
+    let bare = open.url.strip_prefix("http://").unwrap();
+    for (count, pairs) in [
+        [
+            ("HTTPS_PROXY", format!("{} ", open.url)),
+            ("NO_PROXY", String::new()),
+        ],
+        [
+            ("HTTPS_PROXY", format!("\"{}\"", open.url)),
+            ("NO_PROXY", "other.example".to_owned()),
+        ],
+        [
+            ("https_proxy", format!("'{}'\r\n", open.url)),
+            ("HTTPS_PROXY", String::new()),
+        ],
+        [
+            ("ALL_PROXY", format!("\t{bare}")),
+            ("HTTPS_PROXY", " ".to_owned()),
+        ],
+    ]
+    .iter()
+    .enumerate()
+    {
+        let pairs: Vec<(&str, &str)> = pairs
+            .iter()
+            .map(|(name, value)| (*name, value.as_str()))
+            .collect();
+        let ran = run(&pairs);
+        assert_eq!(ran.code, Some(0), "{pairs:?}: {ran:?}");
+        assert_eq!(
+            asked.lock().unwrap().len(),
+            count + 1,
+            "{pairs:?} went past the proxy"
+        );
+    }
+    let quoted = format!("\"{}\" ", "answers.example");
+    let ran = run(&[("HTTPS_PROXY", &open.url), ("NO_PROXY", &quoted)]);
+    assert_eq!(
+        (ran.code, asked.lock().unwrap().len()),
+        (Some(5), 4),
+        "{ran:?}"
+    );
+    for bad in [
+        "http://me:secret@proxy example",
+        "socks5://secret@proxy:1",
+        "http://secret@proxy:port",
+    ] {
+        let ran = run(&[("HTTPS_PROXY", bad)]);
+        assert_eq!(ran.code, Some(2), "{bad}: {ran:?}");
+        assert!(
+            ran.err.contains("HTTPS_PROXY") && !ran.err.contains("secret"),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(secure.served.connections(), 4);
+    // What is not used may be anything.
+    let ran = world
+        .command(&["ask", "--simulate", "--pace", "0", "why?"])
+        .env("HTTPS_PROXY", "::")
+        .output()
+        .unwrap();
+    assert!(ran.status.success());
+}
+
 /// A proxy that notes what it was asked for.
 fn proxy(reply: &'static str, target: Option<u16>) -> (Served, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));

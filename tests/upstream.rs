@@ -23,6 +23,7 @@ fn client(url: &str) -> Client {
     Client::new(UpstreamConfig {
         origin: Origin::parse(url).unwrap(),
         key: Ok(ApiKey::simulated()),
+        proxy: None,
     })
     .unwrap()
 }

@@ -167,6 +167,7 @@ fn client(url: &str) -> Client {
     let config = UpstreamConfig {
         origin: Origin::parse(url).unwrap(),
         key: Ok(ApiKey::simulated()),
+        proxy: None,
     };
     Client::new(config).unwrap()
 }

@@ -8,7 +8,7 @@ fn main() -> ExitCode {
     match glovebox::cli::main() {
         Ok(exit) => exit.into(),
         Err(error) => {
-            eprintln!("glovebox: {error:#}");
+            glovebox::cli::message(&format_args!("glovebox: {error:#}"));
             Exit::Failed.into()
         }
     }

@@ -280,6 +280,7 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
     let config = UpstreamConfig {
         origin: Origin::parse(&simulator.url()).unwrap(),
         key: Ok(ApiKey::simulated()),
+        proxy: None,
     };
     let desk = Desk::new(DeskConfig {
         state_dir: dir.to_owned(),
@@ -292,6 +293,7 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
         worker: WorkerCommand {
             program: "/nonexistent/glovebox".into(),
             env: Vec::new(),
+            late_env: None,
         },
     });
     (desk, simulator)

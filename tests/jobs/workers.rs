@@ -71,6 +71,11 @@ fn a_worker_holds_nothing_of_its_parent() {
         ancestor = rest.split_whitespace().nth(1).unwrap().to_owned();
     }
     let args = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+    assert!(args.starts_with("glovebox\0worker\0"), "{args:?}");
+    until("the name in a list of processes", || {
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+        (name == "glovebox\n").then_some(())
+    });
     assert!(!args.contains("a-key-for-tests"));
     let job = machine.json(&["jobs", "cancel", &id, "--json"]);
     assert_eq!(job["state"], "cancelled");

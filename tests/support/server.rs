@@ -93,6 +93,16 @@ impl Server {
         self.lines = Some(lines(self.output.take().unwrap()));
     }
 
+    /// The pipe to the server, for a test that writes by itself. Its end closes the input.
+    pub fn take_input(&mut self) -> ChildStdin {
+        self.input.take().unwrap()
+    }
+
+    /// The pipe from the server, for a test that reads by itself.
+    pub fn take_output(&mut self) -> ChildStdout {
+        self.output.take().unwrap()
+    }
+
     /// Sends bytes as they are.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().unwrap();

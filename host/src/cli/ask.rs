@@ -52,18 +52,18 @@ impl Ask {
         };
         let desk = desk::open(settings).await?;
         match ask(&desk.desk, call, asking.streams()).await {
-            Ok(answered) => self.tell(&answered, target),
+            Ok(answered) => self.tell(answered, target),
             Err(error) => Ok(say(&options::refusal(&error), error.exit())),
         }
     }
 
-    fn tell(&self, answered: &Answered, target: Option<Target>) -> anyhow::Result<Exit> {
+    fn tell(&self, answered: Answered, target: Option<Target>) -> anyhow::Result<Exit> {
         let Answered {
             ended,
-            growing,
+            mut growing,
             stored,
         } = answered;
-        growing.end()?;
+        growing.end();
         if growing.begun() {
             let rest = ending::rest(&ended.rendered, &ended.outcome.answer);
             if !rest.is_empty() {
@@ -72,7 +72,7 @@ impl Ask {
         } else {
             ending::give(&self.asking, target, &ended.job, &ended.rendered)?;
         }
-        ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings, *stored);
+        ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings, stored);
         Ok(ended.exit)
     }
 }
@@ -86,7 +86,7 @@ impl Asking {
 
 /// Says something on standard error, and gives the exit status that goes with it.
 pub(super) fn say(problem: &str, exit: Exit) -> Exit {
-    eprintln!("glovebox: {problem}");
+    output::message(&format_args!("glovebox: {problem}"));
     exit
 }
 
@@ -106,7 +106,7 @@ async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<Answered, JobsErro
     let cancel = CancellationToken::new();
     let interrupt = tokio::spawn(on_interrupt(cancel.clone()));
     let (sender, updates) = unbounded_channel();
-    let shown = show(updates, live, stream, cancel.clone());
+    let shown = show(updates, live, stream);
     let (ended, growing) = tokio::join!(desk.run(&submitted.job.id, cancel, sender), shown);
     interrupt.abort();
     Ok(Answered {
@@ -127,12 +127,7 @@ pub(super) async fn on_interrupt(cancel: CancellationToken) {
     }
 }
 
-async fn show(
-    mut updates: UnboundedReceiver<Update>,
-    live: Live,
-    stream: bool,
-    cancel: CancellationToken,
-) -> Growing {
+async fn show(mut updates: UnboundedReceiver<Update>, live: Live, stream: bool) -> Growing {
     let mut growing = Growing::default();
     while let Some(update) = updates.recv().await {
         match update {
@@ -141,10 +136,7 @@ async fn show(
             Update::Phase(Phase::Reading) => live.say("reading"),
             Update::Events(events) if stream => {
                 live.clear();
-                // A reader that is gone wants no more of it.
-                if growing.show(&events).is_err() {
-                    cancel.cancel();
-                }
+                growing.show(&events);
             }
             Update::Events(_) => {}
         }

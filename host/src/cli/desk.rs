@@ -4,10 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
+use secrecy::ExposeSecret as _;
 
 use crate::engine::{Engine, EngineConfig};
 use crate::jobs::clock::WallClock;
-use crate::jobs::{Desk, DeskConfig, MakeClient, Micros, Rate, Simulate, WorkerCommand};
+use crate::jobs::{
+    Desk, DeskConfig, LateEnvironment, MakeClient, Micros, Rate, Simulate, WorkerCommand,
+};
 use crate::policy::limiter::DEFAULT_RATE;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{Options, Simulator};
@@ -113,7 +116,10 @@ pub fn with_client(settings: &Settings, client: MakeClient) -> Desk {
         engine: Engine::start(engine_config(settings)),
         client,
         clock: Arc::new(WallClock),
-        worker: WorkerCommand::this_program(passed, set(settings)),
+        worker: WorkerCommand {
+            late_env: Some(piped_key(settings)),
+            ..WorkerCommand::this_program(passed, set(settings))
+        },
     })
 }
 
@@ -140,6 +146,7 @@ pub fn simulated_upstream(simulator: &Simulator) -> anyhow::Result<UpstreamConfi
     Ok(UpstreamConfig {
         origin: Origin::parse(&simulator.url())?,
         key: Ok(ApiKey::simulated()),
+        proxy: None,
     })
 }
 
@@ -149,6 +156,16 @@ fn passed(name: &OsStr) -> bool {
         || PASSED_FAMILIES
             .iter()
             .any(|family| name.starts_with(family))
+}
+
+/// A key that can be read only once, so that the worker cannot read it again.
+fn piped_key(settings: &Settings) -> LateEnvironment {
+    let settings = settings.clone();
+    Arc::new(move || {
+        let key = settings.piped_key().into_iter();
+        key.map(|(name, key)| (name.into(), key.expose_secret().into()))
+            .collect()
+    })
 }
 
 /// What flags may have said, as variables.

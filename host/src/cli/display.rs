@@ -1,11 +1,12 @@
 //! What a person sees while a call runs, and what of foreign text may reach a terminal.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 
+use super::output::{self, Background};
 use super::runtime::no_colour;
 use crate::engine::answers::{Event, EventKind};
 use crate::policy::estimate;
@@ -72,7 +73,7 @@ impl Live {
     pub fn note(&self, line: &str) {
         let line = harmless(line).replace('\n', " ");
         if self.0.is_hidden() {
-            eprintln!("{line}");
+            output::message(&line);
         } else {
             self.0.println(line);
         }
@@ -96,6 +97,7 @@ pub struct Growing {
     begun: bool,
     marked: Option<(u32, u32)>,
     at_line_start: bool,
+    output: Background,
 }
 
 impl Growing {
@@ -105,11 +107,8 @@ impl Growing {
         self.begun
     }
 
-    /// Prints what events say.
-    ///
-    /// # Errors
-    /// When standard output is gone.
-    pub fn show(&mut self, events: &[Event]) -> io::Result<()> {
+    /// Prints what events say, without waiting for the terminal.
+    pub fn show(&mut self, events: &[Event]) {
         let mut text = String::new();
         for event in events {
             match &event.kind {
@@ -124,24 +123,19 @@ impl Growing {
             }
         }
         if text.is_empty() {
-            return Ok(());
+            return;
         }
         self.begun = true;
         self.at_line_start = text.ends_with('\n');
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes())?;
-        stdout.flush()
+        self.output.write(text);
     }
 
-    /// Ends the last line.
-    ///
-    /// # Errors
-    /// When standard output is gone.
-    pub fn end(&self) -> io::Result<()> {
+    /// Ends the last line, and waits until the terminal has taken all of it.
+    pub fn end(&mut self) {
         if self.begun && !self.at_line_start {
-            io::stdout().lock().write_all(b"\n")?;
+            self.output.write("\n".to_owned());
         }
-        Ok(())
+        self.output.finish();
     }
 }
 

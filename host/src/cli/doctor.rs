@@ -11,7 +11,7 @@ use crate::engine::answers::Question;
 use crate::engine::{Engine, EngineConfig};
 use crate::exit::Exit;
 use crate::settings::Settings;
-use crate::upstream::{Client, UpstreamConfig};
+use crate::upstream::Client;
 
 /// Long enough for a slow network, short enough for a person.
 const REACH_WITHIN: Duration = Duration::from_secs(10);
@@ -268,9 +268,9 @@ async fn upstream(settings: &Settings) -> Check {
     if settings.simulate.value {
         return good(NAME, "the simulator takes its place".to_owned());
     }
-    let UpstreamConfig { origin, key } = settings.upstream_config();
-    let shown = origin.to_string();
-    match Client::new(UpstreamConfig { origin, key }) {
+    let config = settings.upstream_config();
+    let shown = config.origin.to_string();
+    match Client::new(config) {
         Err(error) => bad(NAME, error.to_string()),
         Ok(client) => match client.reach(REACH_WITHIN).await {
             Ok(status) => good(

@@ -84,7 +84,7 @@ pub fn explain(job: &Job, rendered: Option<&Rendered>, warnings: &[String], keep
         lines.push(kept(job));
     }
     for line in lines {
-        eprintln!("glovebox: {}", harmless(&line));
+        output::message(&format_args!("glovebox: {line}"));
     }
 }
 

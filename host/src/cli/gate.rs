@@ -4,6 +4,7 @@ use http::HeaderMap;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::output;
 use crate::engine::answers::Mode;
 use crate::jobs::{JobsError, Micros, Outside, OutsideCall};
 use crate::policy::estimate;
@@ -74,6 +75,6 @@ fn estimate_of(body: &[u8]) -> (Mode, Micros) {
 /// A ledger that cannot be written is no reason to keep a reply from the component that paid for it.
 fn log(ended: Result<(), JobsError>) {
     if let Err(error) = ended {
-        eprintln!("glovebox run: {error}");
+        output::message(&format_args!("glovebox run: {error}"));
     }
 }

@@ -3,14 +3,13 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use chrono::Utc;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::display::{harmless, harmless_json};
 use super::{desk, ending, output};
 use crate::exit::Exit;
-use crate::jobs::clock::Millis;
+use crate::jobs::clock::{self, Millis};
 use crate::jobs::{Desk, Filter, Job, JobsError, Micros, Rendered, State};
 use crate::settings::Settings;
 
@@ -135,7 +134,7 @@ pub(super) fn told(done: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
     match done.map_err(anyhow::Error::downcast::<JobsError>) {
         Ok(exit) => Ok(exit),
         Err(Ok(error)) => {
-            eprintln!("glovebox: {}", harmless(&error.to_string()));
+            output::message(&format_args!("glovebox: {error}"));
             Ok(error.exit())
         }
         Err(Err(other)) => Err(other),
@@ -182,7 +181,7 @@ impl List {
 /// Columns as wide as their widest cell; the question last.
 fn table(jobs: &[Job]) -> Vec<String> {
     let head = ["ID", "STATE", "AGE", "TOOK", "COST", "QUESTION"].map(str::to_owned);
-    let now = Millis(Utc::now().timestamp_millis());
+    let now = clock::now();
     let rows: Vec<[String; 6]> = std::iter::once(head)
         .chain(jobs.iter().map(|job| row(job, now)))
         .collect();
@@ -271,7 +270,7 @@ fn seconds(wait: f64) -> Duration {
 
 /// A job, a line a fact.
 fn sheet(job: &Job) -> Vec<String> {
-    let now = Millis(Utc::now().timestamp_millis());
+    let now = clock::now();
     let mut facts = vec![
         ("id", job.id.to_string()),
         ("question", shortened(&job.query)),
@@ -333,10 +332,10 @@ impl Fetch {
         let id = Desk::parse_id(&self.id)?;
         let (job, outcome) = desk.result(&id, seconds(self.wait)).await?;
         if !job.state.ended() {
-            eprintln!(
+            output::message(&format_args!(
                 "glovebox: the job {id} is {}; wait for its end with --wait SECONDS",
                 job.state
-            );
+            ));
             return Ok(Exit::Running);
         }
         self.give(&job, outcome.as_ref())?;

@@ -7,6 +7,7 @@ mod desk;
 mod display;
 mod doctor;
 mod ending;
+mod environment;
 mod gate;
 mod jobs;
 mod options;
@@ -19,9 +20,12 @@ mod server;
 mod signals;
 mod simulate;
 mod spend;
+mod stderr;
 mod stdio;
 mod web;
 mod worker;
+
+use std::fmt::Display;
 
 use clap::{Parser, Subcommand};
 
@@ -75,17 +79,29 @@ pub enum Command {
     Worker(worker::Worker),
 }
 
-/// Runs the command line that this process was given.
+/// Prints a message on standard error: filtered, on one line. Where nobody reads it, it is dropped.
+pub fn message(text: &impl Display) {
+    output::message(text);
+}
+
+/// Runs the command line that this process was given, and gives its diagnostics a moment to be read.
 ///
 /// # Errors
 /// What no command could turn into a message of its own.
 pub fn main() -> anyhow::Result<Exit> {
+    environment::without_empty_variables();
+    let ended = run();
+    stderr::flush();
+    ended
+}
+
+fn run() -> anyhow::Result<Exit> {
     let cli = Cli::parse();
     runtime::start_log();
     let settings = match Settings::load(&cli.flags) {
         Ok(settings) => settings,
         Err(error) => {
-            eprintln!("glovebox: {error}");
+            output::message(&format_args!("glovebox: {error}"));
             return Ok(Exit::Usage);
         }
     };

@@ -222,7 +222,7 @@ fn masked_key(settings: &Settings) -> String {
 fn from_stdin() -> Result<String, String> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
-        eprintln!("glovebox: type the question, then Ctrl-D");
+        output::message(&"glovebox: type the question, then Ctrl-D");
     }
     let mut bytes = Vec::new();
     stdin
@@ -249,7 +249,7 @@ pub fn need_key(settings: &Settings) -> Result<(), String> {
     }
     let report = settings.key_report();
     if let Some(warning) = report.warning {
-        eprintln!("glovebox: {warning}");
+        output::message(&format_args!("glovebox: {warning}"));
     }
     report.key.map(|_| ()).map_err(|error| error.to_string())
 }

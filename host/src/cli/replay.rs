@@ -71,7 +71,7 @@ impl Replay {
         let bytes = match read(&self.file) {
             Ok(bytes) => bytes,
             Err(error) => {
-                eprintln!("glovebox: {error:#}");
+                output::message(&format_args!("glovebox: {error:#}"));
                 return Ok(Exit::Usage);
             }
         };
@@ -81,7 +81,7 @@ impl Replay {
         let (text, outcome) = match printed {
             Ok(printed) => printed,
             Err(error) => {
-                eprintln!("glovebox: {}: {error}", error.kind());
+                output::message(&format_args!("glovebox: {}: {error}", error.kind()));
                 return Ok(Exit::Failed);
             }
         };

@@ -195,10 +195,10 @@ impl Research {
         target: Option<Target>,
     ) -> anyhow::Result<Exit> {
         if !job.state.ended() {
-            eprintln!(
+            output::message(&format_args!(
                 "glovebox: the research goes on under the id {}; glovebox jobs result {0} --wait 60 waits for it",
                 job.id
-            );
+            ));
             return Ok(Exit::Interrupted);
         }
         let rendered = match desk.outcome(&job.id).await {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::gate::RunGate;
+use super::output;
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
 use crate::jobs::{JobsError, Micros, Outside};
@@ -75,6 +76,7 @@ impl Run {
             arguments: command.collect(),
             origin,
             key,
+            proxy: settings.proxy.clone(),
             limits: RunLimits {
                 requests: self.max_requests,
                 total: Duration::from_secs(self.max_seconds),
@@ -127,5 +129,5 @@ fn key(found: Result<ApiKey, KeyError>) -> Option<ApiKey> {
 }
 
 fn tell(text: &str) {
-    eprintln!("glovebox run: {text}");
+    output::message(&format_args!("glovebox run: {text}"));
 }

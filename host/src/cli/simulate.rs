@@ -60,10 +60,10 @@ impl Simulate {
         })
         .await?;
         output::line(&simulator.url())?;
-        eprintln!(
+        output::message(&format_args!(
             "glovebox: simulating until interrupted; the log is at {}{LOG_PATH}",
             simulator.url()
-        );
+        ));
         tokio::signal::ctrl_c().await?;
         Ok(Exit::Done)
     }

@@ -6,6 +6,7 @@ use clap::Args;
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 
+use super::output;
 use super::server::{Server, ServerArgs};
 use crate::exit::Exit;
 use crate::mcp::{self, Guarded, Runs};
@@ -26,9 +27,9 @@ impl Stdio {
     /// When the system gives no threads, or the simulator cannot listen.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
         if std::io::stdin().is_terminal() {
-            eprintln!(
-                "glovebox: this is an MCP server for a client to start (glovebox connect shows how); \
-                 for a shell there are glovebox ask and glovebox research"
+            output::message(
+                &"glovebox: this is an MCP server for a client to start (glovebox connect shows how); \
+                  for a shell there are glovebox ask and glovebox research",
             );
         }
         // Before all else, so that the first message is there when the server is.

@@ -39,25 +39,25 @@ impl Web {
     /// When the address cannot be used.
     pub async fn run(self) -> anyhow::Result<Exit> {
         if !self.listen.ip().is_loopback() {
-            eprintln!(
+            output::message(&format_args!(
                 "glovebox: --listen {} is not this machine alone; give a loopback address such as 127.0.0.1:8080",
                 self.listen
-            );
+            ));
             return Ok(Exit::Usage);
         }
         let listener = match TcpListener::bind(self.listen).await {
             Ok(listener) => listener,
             Err(error) => {
-                eprintln!(
+                output::message(&format_args!(
                     "glovebox: cannot listen on {}: {error}; --listen 127.0.0.1:0 takes a free port",
                     self.listen
-                );
+                ));
                 return Ok(Exit::Failed);
             }
         };
         let address = listener.local_addr()?;
         output::line(&format_args!("http://{address}/"))?;
-        eprintln!("glovebox: serving the page until interrupted");
+        output::message(&"glovebox: serving the page until interrupted");
         let app = Router::new().fallback(serve).with_state(Arc::new(address));
         tokio::select! {
             served = axum::serve(listener, app) => served?,

@@ -10,7 +10,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{desk, signals};
+use super::{desk, output, signals};
 use crate::exit::Exit;
 use crate::jobs::{Desk, start_apart};
 use crate::settings::Settings;
@@ -51,6 +51,7 @@ impl Worker {
     /// When the job is not this process's to run.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
         let id = Desk::parse_id(&self.id)?;
+        show_name();
         // Where the call goes is known only once the job is taken over.
         let upstream = Arc::new(OnceLock::new());
         let desk = {
@@ -79,12 +80,23 @@ impl Worker {
     }
 }
 
+/// Shows the program's name in lists of processes that show no arguments; else it is that of the path it was started by.
+fn show_name() {
+    if cfg!(target_os = "linux")
+        && let Err(error) = std::fs::write("/proc/self/comm", "glovebox")
+    {
+        tracing::debug!(%error, "the process keeps its name");
+    }
+}
+
 /// Ends the process if nothing else does. The lease goes with it, and whoever reads the job next settles it.
 fn watchdog(after: Duration) {
     let watching = thread::Builder::new().name("watchdog".to_owned());
     let started = watching.spawn(move || {
         thread::sleep(after);
-        eprintln!("glovebox worker: still here {after:?} after the start; ending");
+        output::message(&format_args!(
+            "glovebox worker: still here {after:?} after the start; ending"
+        ));
         process::exit(Exit::Failed.code().into());
     });
     if let Err(error) = started {

@@ -1,7 +1,7 @@
 //! Time as the jobs see it: injected, so that days, retention and the limiter can be tested without waiting.
 
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
@@ -13,6 +13,16 @@ pub struct Millis(pub i64);
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Millis {
+    /// Returns a moment of the system's clock.
+    #[must_use]
+    pub fn of(time: SystemTime) -> Self {
+        let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
+        Self(match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => ms(since),
+            Err(before) => -ms(before.duration()),
+        })
+    }
+
     /// The UTC day, counted from the epoch.
     #[must_use]
     pub const fn day(self) -> i64 {
@@ -53,11 +63,14 @@ pub struct WallClock;
 
 impl Clock for WallClock {
     fn now(&self) -> Millis {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        Millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        now()
     }
+}
+
+/// Returns now, by the machine's clock. A clock that was never set may be before 1970; times are then negative.
+#[must_use]
+pub fn now() -> Millis {
+    Millis::of(SystemTime::now())
 }
 
 /// A clock that stands still until it is moved; for tests.
@@ -80,5 +93,20 @@ impl SetClock {
 impl Clock for SetClock {
     fn now(&self) -> Millis {
         Millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_before_1970_is_negative() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(Millis::of(UNIX_EPOCH + hour), Millis(3_600_000));
+        let before = Millis::of(UNIX_EPOCH - hour);
+        assert_eq!(before, Millis(-3_600_000));
+        assert_eq!(before.rfc3339(), "1969-12-31T23:00:00.000Z");
+        assert_eq!(day_name(before.day()), "1969-12-31");
     }
 }

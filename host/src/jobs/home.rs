@@ -20,10 +20,11 @@ pub struct Home {
 }
 
 impl Home {
-    /// Makes the folder and its parts where they are missing, and closes them to others.
+    /// Makes the folder and its parts where they are missing, for their owner alone. The mode of a folder that is there
+    /// is the user's own; what is made in it can be read by its owner alone.
     ///
     /// # Errors
-    /// When it cannot be made or closed.
+    /// When it cannot be made.
     pub fn create(root: &Path) -> io::Result<Self> {
         let home = Self {
             root: root.to_owned(),
@@ -136,16 +137,11 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
 
 #[cfg(unix)]
 fn private_dir(dir: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    use std::os::unix::fs::DirBuilderExt;
     fs::DirBuilder::new()
         .recursive(true)
         .mode(DIR_MODE)
-        .create(dir)?;
-    let mode = fs::metadata(dir)?.permissions().mode();
-    if mode & 0o777 == DIR_MODE {
-        return Ok(());
-    }
-    fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE))
+        .create(dir)
 }
 
 #[cfg(not(unix))]

@@ -42,4 +42,4 @@ pub use self::store::{
     SpendRow, StoreError,
 };
 pub use self::work::Simulate;
-pub use self::worker::{WorkerCommand, start_apart};
+pub use self::worker::{LateEnvironment, WorkerCommand, start_apart};

@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use uuid::Uuid;
+use uuid::{NoContext, Timestamp, Uuid};
 
-use super::clock::Millis;
+use super::clock::{self, Millis};
 use crate::exit::Exit;
 use crate::upstream::exit_of;
 
@@ -59,6 +59,16 @@ impl fmt::Display for Micros {
     }
 }
 
+/// Returns a new UUID that begins with the time. The library's own panics before 1970, where it is the epoch instead.
+#[allow(clippy::disallowed_methods)]
+fn time_ordered() -> Uuid {
+    if clock::now().0 < 0 {
+        Uuid::new_v7(Timestamp::from_unix(NoContext, 0, 0))
+    } else {
+        Uuid::now_v7()
+    }
+}
+
 /// A job's id. It names files, so it is only ever made from a valid UUID.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct JobId(String);
@@ -67,7 +77,7 @@ impl JobId {
     /// A new id. Ids sort by the time they were made.
     #[must_use]
     pub fn new() -> Self {
-        Self(Uuid::now_v7().hyphenated().to_string())
+        Self(time_ordered().hyphenated().to_string())
     }
 
     /// The id's text.
@@ -240,7 +250,7 @@ impl Job {
             "ended_at": self.ended.map(Millis::rfc3339),
             "progress": self.progress,
             "cost_usd": self.cost.map(Micros::usd),
-            "capture": self.capture,
+            "capture": self.capture.as_ref().map(|path| path.display().to_string()),
             "error": self.error,
         });
         if let (Some(note), Some(object)) = (&self.note, job.as_object_mut()) {

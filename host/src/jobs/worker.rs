@@ -10,7 +10,8 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::thread;
 
 use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
@@ -23,18 +24,25 @@ use super::model::JobId;
 /// The hidden command that starts a worker and ends.
 const START: &str = "start-worker";
 
+/// What a worker is called in a list of processes.
+const PROGRAM: &str = "glovebox";
 /// The hidden command that a worker runs.
 const COMMAND: &str = "worker";
 
 /// How a worker is started. What it needs to know, the key included, is in its environment; its arguments are
 /// the command and the job's id, which everybody on the machine may read.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct WorkerCommand {
     /// The program.
     pub program: PathBuf,
     /// Its whole environment; nothing else is passed on.
     pub env: Vec<(OsString, OsString)>,
+    /// What is added when a worker is started, because it costs something to find out.
+    pub late_env: Option<LateEnvironment>,
 }
+
+/// Gives variables when they are needed.
+pub type LateEnvironment = Arc<dyn Fn() -> Vec<(OsString, OsString)> + Send + Sync>;
 
 /// Without the values: the key is among them.
 impl fmt::Debug for WorkerCommand {
@@ -52,13 +60,20 @@ impl WorkerCommand {
     #[must_use]
     pub fn this_program(passed: impl Fn(&OsStr) -> bool, set: Vec<(OsString, OsString)>) -> Self {
         let mut env: Vec<_> = std::env::vars_os()
-            .filter(|(name, _)| passed(name) && !set.iter().any(|(other, _)| other == name))
+            // An empty variable counts as not set.
+            .filter(|(name, value)| passed(name) && !value.is_empty())
+            .filter(|(name, _)| !set.iter().any(|(other, _)| other == name))
             .collect();
         env.extend(set);
         Self {
             program: this_program(),
             env,
+            late_env: None,
         }
+    }
+
+    fn late_env(&self) -> Vec<(OsString, OsString)> {
+        self.late_env.as_ref().map(|env| env()).unwrap_or_default()
     }
 }
 
@@ -68,7 +83,7 @@ fn this_program() -> PathBuf {
     if by_link.exists() {
         return by_link;
     }
-    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("glovebox"))
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from(PROGRAM))
 }
 
 /// A worker that was started.
@@ -113,11 +128,23 @@ impl Started {
 /// When the system starts no process.
 pub fn start_apart(id: &JobId) -> io::Result<()> {
     let mut wrapped = CommandWrap::with_new(this_program(), |process| {
-        process.arg(COMMAND).arg(id.as_str());
+        name(process).arg(COMMAND).arg(id.as_str());
     });
     wrapped.wrap(ProcessSession);
     wrapped.spawn()?;
     Ok(())
+}
+
+/// Gives the process the program's name, which the path that it is started by may not be.
+#[cfg(unix)]
+fn name(process: &mut Command) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+    process.arg0(PROGRAM)
+}
+
+#[cfg(not(unix))]
+fn name(process: &mut Command) -> &mut Command {
+    process
 }
 
 /// Starts what starts the worker of a job, and shares the lease with it.
@@ -136,12 +163,14 @@ pub(super) fn start(
     let output: File = private_append(&log).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
     let input = lease.share().map_err(failed)?;
+    let late_env = command.late_env();
     let mut wrapped = CommandWrap::with_new(&command.program, |process| {
-        process
+        name(process)
             .arg(START)
             .arg(id.as_str())
             .env_clear()
             .envs(command.env.iter().map(|(name, value)| (name, value)))
+            .envs(late_env)
             .stdin(Stdio::from(input))
             .stdout(Stdio::from(output))
             .stderr(Stdio::from(errors));

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::Utc;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -12,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::structured::Structured;
 use crate::engine::EngineConfig;
 use crate::engine::answers::Question;
+use crate::jobs::clock;
 use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
 
 /// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
@@ -160,7 +160,6 @@ impl Service {
     /// How long a job ran, or has been running.
     #[must_use]
     pub fn run_time(&self, job: &Job) -> Duration {
-        let now = crate::jobs::clock::Millis(Utc::now().timestamp_millis());
-        Duration::from_millis(u64::try_from(job.elapsed_ms(now)).unwrap_or_default())
+        Duration::from_millis(u64::try_from(job.elapsed_ms(clock::now())).unwrap_or_default())
     }
 }

@@ -5,6 +5,8 @@ use std::path::{self, PathBuf};
 
 use clap::Args;
 
+use super::SettingsError;
+
 /// Flags shared by all commands; each wins over its environment variable and its entry in `glovebox.toml`.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Settings")]
@@ -71,6 +73,22 @@ impl Flags {
             }
         }
         Ok(arguments)
+    }
+
+    /// Refuses paths that are not UTF-8: what another process or a configuration would be told is something else.
+    pub(super) fn refuse_unreadable(&self) -> Result<(), SettingsError> {
+        let paths = [
+            ("--state-dir", &self.state_dir),
+            ("--component", &self.component),
+        ];
+        let unreadable =
+            |path: &Option<PathBuf>| path.as_ref().is_some_and(|path| path.to_str().is_none());
+        match paths.iter().find(|(_, path)| unreadable(path)) {
+            None => Ok(()),
+            Some((flag, _)) => Err(SettingsError(format!(
+                "the path given with {flag} is not UTF-8 text; give another, such as a symbolic link to it"
+            ))),
+        }
     }
 
     /// The flags that were given: name of the setting, the flag, its text.

@@ -1,6 +1,8 @@
 //! Where the key is looked for.
 
+use std::io::Read as _;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
 use secrecy::{ExposeSecret, SecretString};
 
@@ -26,7 +28,31 @@ pub struct KeySources {
 #[derive(Clone, Debug)]
 enum Source {
     Value(&'static str, SecretString),
-    File(&'static str, String),
+    File(&'static str, KeyFile),
+}
+
+/// A file that holds a key.
+#[derive(Clone, Debug)]
+struct KeyFile {
+    path: String,
+    /// What a pipe gave: it gives it only once.
+    piped: Arc<OnceLock<Result<SecretString, String>>>,
+}
+
+impl KeyFile {
+    fn is_pipe(&self) -> bool {
+        self.piped.get().is_some()
+            || std::fs::metadata(&self.path)
+                .is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+    }
+
+    fn text(&self) -> Result<SecretString, String> {
+        if self.is_pipe() {
+            self.piped.get_or_init(|| read_text(&self.path)).clone()
+        } else {
+            read_text(&self.path)
+        }
+    }
 }
 
 /// The key, where it came from, and what is odd about that.
@@ -48,7 +74,11 @@ impl KeySources {
                 found.push(Source::Value(value, SecretString::from(text)));
             }
             if let Some(path) = environment.get(file) {
-                found.push(Source::File(file, path.to_owned()));
+                let file_of_key = KeyFile {
+                    path: path.to_owned(),
+                    piped: Arc::default(),
+                };
+                found.push(Source::File(file, file_of_key));
             }
         }
         let names = VARIABLES
@@ -97,19 +127,32 @@ impl KeySources {
                 origin: Some(name),
                 warning: None,
             },
-            Some(Source::File(name, path)) => read_file(name, path),
+            Some(Source::File(name, file)) => read_file(name, file),
+        }
+    }
+
+    /// The key that a pipe gave, and the variable that is looked at first.
+    pub(super) fn piped(&self) -> Option<(&'static str, SecretString)> {
+        match self.0.first() {
+            Some(Source::File(_, file)) if file.is_pipe() => {
+                let (first, _) = VARIABLES.first()?;
+                file.text().ok().map(|key| (*first, key))
+            }
+            _ => None,
         }
     }
 }
 
-fn read_file(variable: &'static str, path: &str) -> KeyReport {
+fn read_file(variable: &'static str, file: &KeyFile) -> KeyReport {
+    let path = &file.path;
     let mode = others_may(Path::new(path));
     let key = match mode {
         Others::Write => Err(KeyError::Writable {
             variable: variable.to_owned(),
             path: path.to_owned(),
         }),
-        Others::Read | Others::Nothing => read_text(path)
+        Others::Read | Others::Nothing => file
+            .text()
             .map_err(|reason| KeyError::Unreadable {
                 variable: variable.to_owned(),
                 path: path.to_owned(),
@@ -141,7 +184,10 @@ fn read_text(path: &str) -> Result<SecretString, String> {
             "it is larger than {KEY_FILE_BYTES} bytes, so it is no key file"
         ));
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(KEY_FILE_BYTES).read_to_end(&mut bytes))
+        .map_err(|error| error.to_string())?;
     String::from_utf8(bytes)
         .map(SecretString::from)
         .map_err(|_| "it is not text".to_owned())

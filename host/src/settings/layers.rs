@@ -1,6 +1,6 @@
 //! The layers that settings come from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use figment::{Error as FigmentError, Figment, Metadata, Profile, Provider};
 
 use super::{Flags, Setting, SettingsError};
 use crate::upstream::is_placeholder;
+use crate::upstream::{EXEMPT_VARIABLES, PROXY_VARIABLES};
 
 /// The settings there are: the name in `glovebox.toml` and the environment variable.
 pub const NAMES: [(&str, &str); 12] = [
@@ -54,27 +55,52 @@ impl fmt::Display for Origin {
     }
 }
 
+/// Variables of others that are read as text, beside the settings.
+const FOREIGN: [&str; 2] = ["XDG_CONFIG_HOME", "XDG_STATE_HOME"];
+
 /// The environment variables that matter here.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    /// Names of those whose values are not UTF-8.
+    unreadable: BTreeSet<String>,
+}
 
 impl Environment {
     /// This process's.
     #[must_use]
     pub fn of_process() -> Self {
-        let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-        Self(
-            std::env::vars_os()
-                .map(|(name, value)| (text(name), text(value)))
-                .collect(),
-        )
+        let text = |text: &std::ffi::OsStr| text.to_string_lossy().into_owned();
+        let mut environment = Self::default();
+        for (name, value) in std::env::vars_os() {
+            let name = text(&name);
+            if value.to_str().is_none() {
+                environment.unreadable.insert(name.clone());
+            }
+            environment.variables.insert(name, text(&value));
+        }
+        environment
+    }
+
+    /// Refuses variables that are settings and not UTF-8: what is read of them would be something else. (A key is
+    /// refused where it is needed.)
+    pub(super) fn refuse_unreadable(&self) -> Result<(), SettingsError> {
+        let settings = NAMES.iter().map(|known| known.1);
+        let proxies = PROXY_VARIABLES.into_iter().chain(EXEMPT_VARIABLES);
+        let mut read = settings.chain(proxies).chain(FOREIGN);
+        match read.find(|name| self.unreadable.contains(*name)) {
+            None => Ok(()),
+            Some(name) => Err(SettingsError(format!(
+                "{name} (from the environment) is not UTF-8 text; set it anew, or unset it"
+            ))),
+        }
     }
 
     /// A variable; an empty one counts as not set, and so does the text of a placeholder that the program which
     /// starts this one passes on as it stands.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0
+        self.variables
             .get(name)
             .map(String::as_str)
             .filter(|value| !value.is_empty() && !is_placeholder(value))
@@ -83,22 +109,26 @@ impl Environment {
     /// Whether a variable holds the text of a placeholder.
     #[must_use]
     pub fn holds_placeholder(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| is_placeholder(value))
+        self.variables
+            .get(name)
+            .is_some_and(|value| is_placeholder(value))
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.variables.keys().map(String::as_str)
     }
 }
 
 impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(pairs: [(&str, &str); N]) -> Self {
-        Self(
-            pairs
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-        )
+        let variables = pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        Self {
+            variables,
+            unreadable: BTreeSet::new(),
+        }
     }
 }
 
@@ -137,6 +167,7 @@ impl Layers {
         file: &Path,
     ) -> Result<Self, SettingsError> {
         refuse_lost_limits(environment)?;
+        flags.refuse_unreadable()?;
         let given = flags.given();
         let from_flags = given
             .iter()

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use etcetera::BaseStrategy;
+use secrecy::SecretString;
 
-use crate::upstream::{ApiKey, KeyError, Origin, REQUESTS, Timeouts, UpstreamConfig};
+use crate::upstream::{ApiKey, KeyError, Origin, Proxy, REQUESTS, Timeouts, UpstreamConfig};
 
 pub use check::{duration_text, parse_duration, parse_usd};
 pub use flags::Flags;
@@ -76,6 +77,8 @@ pub struct Settings {
     pub config_file: (PathBuf, bool),
     /// What is odd and does no harm.
     pub advice: Vec<String>,
+    /// The proxy that calls go through.
+    pub proxy: Option<Proxy>,
     keys: KeySources,
     given: Vec<(&'static str, String)>,
 }
@@ -94,12 +97,26 @@ impl Settings {
     /// # Errors
     /// The first value that is wrong.
     pub fn load_from(flags: &Flags, environment: &Environment) -> Result<Self, SettingsError> {
+        environment.refuse_unreadable()?;
         let config_file = config_dir(environment)?.join(CONFIG_FILE);
         let layers = Layers::read(flags, environment, &config_file)?;
         let timeouts = Timeouts::default();
+        let upstream = layers.required("upstream", default_origin, check::origin)?;
+        let simulate = layers.required("simulate", || Ok(false), check::switch)?;
+        let proxy = if simulate.value || upstream.value.is_loopback() {
+            None
+        } else {
+            Proxy::read(|name| environment.get(name))
+                .map_err(|error| SettingsError(error.to_string()))?
+        };
         Ok(Self {
-            state_dir: layers.required("state_dir", || state_dir(environment), check::folder)?,
-            upstream: layers.required("upstream", default_origin, check::origin)?,
+            proxy,
+            state_dir: layers.required(
+                "state_dir",
+                || default_state_dir(environment),
+                check::folder,
+            )?,
+            upstream,
             component: layers.optional("component", check::file)?,
             keep: layers.required("keep", || Ok(KEEP), check::keep)?,
             capture: layers.required("capture", || Ok(true), check::switch)?,
@@ -120,7 +137,7 @@ impl Settings {
                 || Ok(REQUESTS),
                 check::requests,
             )?,
-            simulate: layers.required("simulate", || Ok(false), check::switch)?,
+            simulate,
             pace: layers.optional("pace", check::pace)?,
             advice: layers.advice(environment),
             config_file: (config_file.clone(), config_file.is_file()),
@@ -143,12 +160,19 @@ impl Settings {
         self.keys.read()
     }
 
+    /// The key as a variable for another process, where this one reads it from a pipe, which gives it only once.
+    #[must_use]
+    pub fn piped_key(&self) -> Option<(&'static str, SecretString)> {
+        self.keys.piped()
+    }
+
     /// What the upstream client is made from. With `--simulate`, the caller replaces it by the simulator's.
     #[must_use]
     pub fn upstream_config(&self) -> UpstreamConfig {
         UpstreamConfig {
             origin: self.upstream.value.clone(),
             key: self.key(),
+            proxy: self.proxy.clone(),
         }
     }
 
@@ -241,6 +265,18 @@ fn config_dir(environment: &Environment) -> Result<PathBuf, SettingsError> {
         Some(folder) if Path::new(folder).is_absolute() => Ok(Path::new(folder).join(APP)),
         _ => Ok(folders()?.config_dir().join(APP)),
     }
+}
+
+/// Returns the state folder where none is set. Jobs keep paths in it as text, so it has to be text.
+fn default_state_dir(environment: &Environment) -> Result<PathBuf, SettingsError> {
+    let folder = state_dir(environment)?;
+    if folder.to_str().is_some() {
+        return Ok(folder);
+    }
+    Err(SettingsError(format!(
+        "the path of the state folder, {}, is not UTF-8 text; name another folder in GLOVEBOX_STATE_DIR",
+        folder.display()
+    )))
 }
 
 fn state_dir(environment: &Environment) -> Result<PathBuf, SettingsError> {

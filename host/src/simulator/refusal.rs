@@ -6,6 +6,7 @@ use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::scenario::Variants;
+use crate::jobs::clock;
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +208,7 @@ fn envelope(wire: &Wire, meta: Value, docs: bool) -> Response {
     if let (Some(members), false) = (error.as_object_mut(), meta.is_null()) {
         members.insert("meta".to_owned(), meta);
     }
-    let time = chrono::Utc::now().timestamp();
+    let time = clock::now().0.div_euclid(1000);
     let body = if docs {
         json!({ "type": "ErrorResponse", "errors": [error], "time": time })
     } else {

@@ -23,6 +23,7 @@ use super::research::research;
 use super::scenario::{Play, Scenario, Variants};
 use super::steps::{Step, Steps, play};
 use super::{CALL_PATH, LOG_PATH, Options, effects, vectors};
+use crate::jobs::clock;
 
 /// Bytes of a request that are read.
 const REQUEST_BYTES: usize = 4 << 20;
@@ -172,7 +173,7 @@ fn respond(
             entry,
         );
     }
-    let created = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default();
+    let created = u64::try_from(clock::now().0 / 1000).unwrap_or_default();
     if !asked.stream {
         return finish(&mut entry, blocking_reply(question, created, &mut rng));
     }

@@ -10,7 +10,7 @@ use super::error::before_reply;
 use super::limits::{CONNECT, ERROR_BODY_BYTES};
 use super::{
     ApiKey, CallLimits, Classify, Header, KEY_HEADER, KEY_TAKEN_OUT, KeyError, Limiter, Origin,
-    Phase, Reply, Request, RetryPolicy, Strip, UpstreamError,
+    Phase, Proxy, Reply, Request, RetryPolicy, Strip, UpstreamError,
 };
 use crate::engine::answers::FailureKind;
 
@@ -54,6 +54,8 @@ pub struct UpstreamConfig {
     pub origin: Origin,
     /// The key, or why there is none: an error only once a call is to be sent.
     pub key: Result<ApiKey, KeyError>,
+    /// The proxy that calls go through. Loopback is reached without it.
+    pub proxy: Option<Proxy>,
 }
 
 /// The HTTP client. Cheap to clone; clones share connections.
@@ -91,16 +93,17 @@ impl Client {
             .http2_keep_alive_interval(KEEPALIVE)
             .http2_keep_alive_timeout(KEEPALIVE_ANSWER)
             .gzip(true);
+        let setup = |error: reqwest::Error| UpstreamError::Setup(setup_reason(&error));
         if config.origin.is_loopback() {
             builder = builder.no_proxy();
+        } else if let Some(proxy) = &config.proxy {
+            builder = proxy.apply(builder).map_err(setup)?;
         }
         if !config.origin.is_tls() {
             // No certificate is needed, so their lack must not be an error, nor reading them cost time.
             builder = builder.tls_certs_only([]);
         }
-        let http = builder
-            .build()
-            .map_err(|error| UpstreamError::Setup(setup_reason(&error)))?;
+        let http = builder.build().map_err(setup)?;
         Ok(Self { http, config })
     }
 
@@ -230,10 +233,7 @@ impl Client {
 
     /// Whether a proxy is set for such calls; `NO_PROXY` may still exempt this one.
     fn may_be_proxied(&self) -> bool {
-        !self.config.origin.is_loopback()
-            && ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
-                .iter()
-                .any(|name| std::env::var_os(name).is_some())
+        !self.config.origin.is_loopback() && self.config.proxy.is_some()
     }
 }
 

@@ -18,6 +18,7 @@ mod key;
 mod limiter;
 mod limits;
 mod origin;
+mod proxy;
 mod reply;
 mod strip;
 
@@ -27,6 +28,7 @@ pub use key::{ApiKey, KeyError, SIMULATED_KEY, is_placeholder};
 pub use limiter::{Limiter, NoSlot, REQUESTS, SlidingWindow, SlotFuture};
 pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
 pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
+pub use proxy::{EXEMPT_VARIABLES, PROXY_VARIABLES, Proxy, ProxyError};
 pub use reply::Reply;
 pub use strip::Strip;
 

@@ -39,7 +39,7 @@ use meter::Meter;
 use sender::{Egress, Sender};
 use store::State;
 
-use crate::upstream::{ApiKey, Origin};
+use crate::upstream::{ApiKey, Origin, Proxy};
 
 /// What to run, and with what.
 pub struct Run {
@@ -51,6 +51,8 @@ pub struct Run {
     pub origin: Origin,
     /// The key, where there is one.
     pub key: Option<ApiKey>,
+    /// The proxy that its requests go through. Loopback is reached without it.
+    pub proxy: Option<Proxy>,
     /// Its bounds.
     pub limits: RunLimits,
     /// Asked before every request.
@@ -172,6 +174,7 @@ fn state(run: &Run, deadline: Instant) -> Result<State, RunError> {
     let sender = Sender::new(Egress {
         origin: run.origin.clone(),
         key: run.key.as_ref().and_then(KeyGuard::new),
+        proxy: run.proxy.clone(),
         gate: Arc::clone(&run.gate),
         requests: run.limits.requests,
         deadline,

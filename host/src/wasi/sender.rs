@@ -17,7 +17,7 @@ use super::egress::{Checked, Prohibited};
 use super::gate::Gate;
 use super::key::KeyGuard;
 use super::limits::{CONNECT, REPLY_BYTES, REQUEST_BYTES};
-use crate::upstream::{Origin, Strip};
+use crate::upstream::{Origin, Proxy, Strip};
 
 /// Headers of a request that belong to the host, beside those that `wasi:http` forbids.
 const HOST_HEADERS: [HeaderName; 4] = [
@@ -38,6 +38,7 @@ const TRAVEL_HEADERS: [HeaderName; 4] = [
 pub(super) struct Egress {
     pub(super) origin: Origin,
     pub(super) key: Option<KeyGuard>,
+    pub(super) proxy: Option<Proxy>,
     pub(super) gate: Arc<dyn Gate>,
     pub(super) requests: u32,
     pub(super) deadline: Instant,
@@ -66,6 +67,8 @@ impl Sender {
             .gzip(true);
         if loopback {
             builder = builder.no_proxy();
+        } else if let Some(proxy) = &egress.proxy {
+            builder = proxy.apply(builder)?;
         }
         if !egress.origin.is_tls() {
             builder = builder.tls_certs_only([]);

@@ -92,7 +92,7 @@ impl Connect {
             let name = self.client.to_possible_value();
             output::line(&json!({
                 "client": name.as_ref().map(clap::builder::PossibleValue::get_name),
-                "path": path,
+                "path": path.display().to_string(),
                 "format": match entry.format { Format::Json => "json", Format::Toml => "toml" },
                 "snippet": snippet,
                 "notes": entry.notes,
@@ -118,9 +118,12 @@ impl Connect {
         };
         if self.json {
             let changed = before.as_deref() != Some(after.as_str());
-            output::line(
-                &json!({ "path": path, "changed": changed, "backup": backup, "notes": entry.notes }),
-            )?;
+            output::line(&json!({
+                "path": path.display().to_string(),
+                "changed": changed,
+                "backup": backup.as_ref().map(|backup| backup.display().to_string()),
+                "notes": entry.notes,
+            }))?;
             return Ok(Exit::Done);
         }
         match (&backup, before.is_some()) {
