@@ -79,10 +79,22 @@ requires_openai_auth = false
     );
   },
   turn: (_world, _url, prompt, again) => ({
-    argv: [npm('codex'), 'exec', ...(again ? ['resume', '--last'] : []), '--skip-git-repo-check', prompt],
+    argv: [
+      npm('codex'),
+      'exec',
+      ...(again ? ['resume', '--last'] : []),
+      '--skip-git-repo-check',
+      // Without a person nothing is approved that costs money. Cancelling has to work all the same.
+      ...['answers', 'research_submit'].flatMap(allowed),
+      prompt,
+    ],
     env: {},
   }),
 };
+
+function allowed(tool) {
+  return ['-c', `mcp_servers.glovebox.tools.${tool}.approval_mode="approve"`];
+}
 
 const gemini = {
   name: 'Gemini CLI',

@@ -86,7 +86,7 @@ async function killed(run) {
   const { client } = begin(run, steps);
   await run.world.upstreamSees('sim:stall dies with the client', () => client.gone);
   const at = Date.now();
-  run.world.kill(client.child.pid);
+  run.world.kill();
   await client.ended;
   await run.world.empty();
   const job = run.world.jobs().find(({ query }) => query === 'outlives the client');

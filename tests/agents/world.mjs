@@ -149,7 +149,7 @@ export class World {
       stream.setEncoding('utf8');
       stream.on('data', (part) => (out += part));
     }
-    const timer = setTimeout(() => this.kill(child.pid), PATIENCE_MS);
+    const timer = setTimeout(() => this.kill(), PATIENCE_MS);
     const client = { child, gone: false };
     client.ended = new Promise((done) =>
       child.on('close', (code, signal) => {
@@ -161,11 +161,14 @@ export class World {
     return client;
   }
 
-  // Kills a client with all that it has started, but for the program: that has to notice by itself.
-  kill(pid) {
-    for (const process_ of descendants(pid).filter((other) => other.exe !== this.program)) {
-      end(process_.pid);
-    }
+  // Kills a client with all that it has started, daemons too, but for the program: that has to notice by itself.
+  kill() {
+    for (const { pid } of this.#inhabitants().filter(({ exe }) => exe !== this.program)) end(pid);
+  }
+
+  // All processes that have this world's home.
+  #inhabitants() {
+    return processes().filter(({ home }) => home === this.home);
   }
 
   // The processes of the program that are there, but for the simulator.
@@ -187,8 +190,7 @@ export class World {
   // Ends what is left, and removes the world unless it is to be looked at.
   close(keep) {
     this.simulator?.kill();
-    for (const { pid } of this.left()) end(pid);
-    for (const { pid } of processes().filter(({ cwd }) => cwd?.startsWith(this.root))) end(pid);
+    for (const { pid } of [...this.#inhabitants(), ...this.left()]) end(pid);
     if (!keep) fs.rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -207,19 +209,13 @@ function processes() {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        const parent = Number(fs.readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').pop().split(' ')[1]);
         const args = fs.readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-        const link = (what) => fs.readlinkSync(`/proc/${name}/${what}`);
-        return [{ pid: Number(name), parent, args, exe: link('exe'), cwd: link('cwd') }];
+        const environment = fs.readFileSync(`/proc/${name}/environ`, 'utf8').split('\0');
+        const home = environment.find((pair) => pair.startsWith('HOME='))?.slice('HOME='.length);
+        return [{ pid: Number(name), args, exe: fs.readlinkSync(`/proc/${name}/exe`), home }];
       } catch {
+        // It has ended meanwhile, or is another user's.
         return [];
       }
     });
-}
-
-function descendants(pid) {
-  const all = processes();
-  const found = all.filter((process_) => process_.pid === pid);
-  for (const parent of found) found.push(...all.filter((process_) => process_.parent === parent.pid));
-  return found;
 }

@@ -30,7 +30,7 @@ pub struct ServerArgs {
 
 /// Whether results carry structured content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StructuredArg {
+pub enum StructuredArg {
     /// Unless the client is known to show it to the model instead of the text or in addition to it.
     Auto,
     /// Wherever the protocol version has it.
@@ -58,7 +58,11 @@ impl Default for ServerArgs {
     }
 }
 
-fn output_bytes(text: &str) -> Result<usize, String> {
+/// Reads the value of `--max-output`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn output_bytes(text: &str) -> Result<usize, String> {
     let bytes = text.parse::<usize>().map_err(|error| error.to_string())?;
     if bytes < LEAST_OUTPUT_BYTES {
         return Err(format!("at least {LEAST_OUTPUT_BYTES}"));

@@ -133,7 +133,7 @@ impl KeySources {
 
     /// The key that a pipe gave, and the variable that is looked at first.
     pub(super) fn piped(&self) -> Option<(&'static str, SecretString)> {
-        match self.0.first() {
+        match self.found.first() {
             Some(Source::File(_, file)) if file.is_pipe() => {
                 let (first, _) = VARIABLES.first()?;
                 file.text().ok().map(|key| (*first, key))

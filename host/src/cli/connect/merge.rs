@@ -1,25 +1,37 @@
-//! Putting one server into a configuration and leaving everything else to the letter, comments too.
+//! Puts one server into a configuration and leaves everything else as it is, comments too.
 
 use anyhow::{Context as _, bail};
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
+use super::arguments;
 use super::clients::{Entry, Format};
+use super::lines;
 
 /// The name of the server in every client.
 const NAME: &str = "glovebox";
 
-/// The text with the entry in it. What a user changed in an entry of ours beyond what starts it is kept.
+/// The byte order mark that some editors begin a file with.
+const MARK: &str = "\u{feff}";
+
+/// The text with the entry in it. What a user changed in an entry of ours beyond what starts it is kept, and every
+/// other line stays as it is: byte order mark and line ends too.
 ///
 /// # Errors
 /// Where the text is not what the client could read either.
 pub fn merged(text: &str, entry: &Entry) -> anyhow::Result<String> {
-    match entry.format {
-        Format::Json => merged_json(text, entry),
-        Format::Toml => merged_toml(text, entry),
-    }
+    let (mark, body) = match text.strip_prefix(MARK) {
+        Some(rest) => (MARK, rest),
+        None => ("", text),
+    };
+    let plain = lines::plain(body);
+    let edited = match entry.format {
+        Format::Json => merged_json(&plain, entry)?,
+        Format::Toml => merged_toml(&plain, entry)?,
+    };
+    Ok(format!("{mark}{}", lines::restored(body, &edited)))
 }
 
 /// What clients accept: comments and trailing commas, and no further looseness.
@@ -37,10 +49,6 @@ const JSONC: ParseOptions = ParseOptions {
 };
 
 fn merged_json(text: &str, entry: &Entry) -> anyhow::Result<String> {
-    let (mark, text) = match text.strip_prefix('\u{feff}') {
-        Some(rest) => ("\u{feff}", rest),
-        None => ("", text),
-    };
     let fresh = text.trim().is_empty();
     let root = CstRootNode::parse(if fresh { "{}\n" } else { text }, &JSONC)
         .context("the file is not valid JSON")?;
@@ -48,51 +56,97 @@ fn merged_json(text: &str, entry: &Entry) -> anyhow::Result<String> {
         .object_value_or_create()
         .context("the file is not a JSON object")?;
     for key in &entry.servers {
-        servers = servers
-            .object_value_or_create(key)
-            .with_context(|| format!("`{key}` is not an object"))?;
+        servers = object_in(&servers, key).with_context(|| format!("`{key}` is not an object"))?;
         // opencode nests its servers one deeper since its second version; the shape there is followed.
         if *key == "mcp" && is_map_of_servers(&servers) {
-            servers = servers.object_value_or_set("servers");
+            servers = object_in(&servers, "servers").context("`mcp.servers` is not an object")?;
         }
     }
-    let ours = servers
-        .object_value_or_create(NAME)
-        .with_context(|| format!("`{NAME}` is not an object"))?;
+    let mut ours =
+        object_in(&servers, NAME).with_context(|| format!("`{NAME}` is not an object"))?;
+    if let Some(within) = entry.within {
+        ours = object_in(&ours, within)
+            .with_context(|| format!("`{NAME}.{within}` is not an object"))?;
+    }
     for (key, value) in &entry.members {
         set_member(&ours, key, value);
     }
-    Ok(format!("{mark}{root}"))
+    Ok(root.to_string())
+}
+
+/// The member of that name. Of several, it is the last, which is the one that readers take.
+fn member(object: &CstObject, name: &str) -> Option<CstObjectProp> {
+    let mut members = object.properties().into_iter().rev();
+    members.find(|member| member.decoded_name().as_deref() == Some(name))
+}
+
+/// The object under that name, made where there is none; `None` where there is something else.
+fn object_in(object: &CstObject, name: &str) -> Option<CstObject> {
+    let member = member(object, name)
+        .unwrap_or_else(|| object.append(name, CstInputValue::Object(Vec::new())));
+    member.object_value()
 }
 
 fn is_map_of_servers(mcp: &CstObject) -> bool {
-    mcp.object_value("servers")
-        .is_some_and(|servers| servers.get("type").is_none() && servers.get("command").is_none())
+    let servers = member(mcp, "servers").and_then(|servers| servers.object_value());
+    servers.is_some_and(|servers| {
+        member(&servers, "type").is_none() && member(&servers, "command").is_none()
+    })
 }
 
 fn set_member(object: &CstObject, key: &str, value: &Value) {
-    match (object.get(key), value) {
+    match (member(object, key), value) {
         (Some(present), Value::Object(members)) if present.object_value().is_some() => {
             if let Some(inner) = present.object_value() {
-                for (key, value) in members.iter().filter(|(key, _)| inner.get(key).is_none()) {
+                for (key, value) in members
+                    .iter()
+                    .filter(|(key, _)| member(&inner, key).is_none())
+                {
                     inner.append(key, input(value));
                 }
             }
         }
         (Some(present), _) => {
+            let before = present.value().and_then(|node| node.to_serde_value());
+            let value = combined(key, before.as_ref(), value);
             // Setting an equal value would still rewrite how the user laid it out.
-            let equal = present
-                .value()
-                .and_then(|node| serde_json::from_str::<Value>(&node.to_string()).ok())
-                .is_some_and(|present| present == *value);
-            if !equal {
-                present.set_value(input(value));
+            if before.as_ref() != Some(&value) {
+                present.set_value(input(&value));
             }
         }
         (None, _) => {
             object.append(key, input(value));
         }
     }
+}
+
+/// The value of a member that is there already: what a person added to its lists stays.
+fn combined(key: &str, present: Option<&Value>, wanted: &Value) -> Value {
+    let (Some(present), Some(list)) = (present.and_then(texts), texts(wanted)) else {
+        return wanted.clone();
+    };
+    match (key, list.split_first()) {
+        ("args", _) => arguments::merged(&present, &list).into(),
+        // The program and its arguments in one list.
+        ("command", Some((program, arguments))) => {
+            let present = present.get(1..).unwrap_or_default();
+            let all = arguments::merged(present, arguments);
+            std::iter::once(program.clone()).chain(all).collect()
+        }
+        // A person may have left some out.
+        ("tools", _) => present.into(),
+        ("env_vars", _) => {
+            let missing = list.iter().filter(|name| !present.contains(name));
+            present.iter().chain(missing).cloned().collect()
+        }
+        _ => wanted.clone(),
+    }
+}
+
+/// A list of texts.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    let items = value.as_array()?.iter();
+    items.map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -131,24 +185,55 @@ fn merged_toml(text: &str, entry: &Entry) -> anyhow::Result<String> {
         .as_table_like_mut()
         .with_context(|| format!("`{NAME}` is not a table"))?;
     for (key, value) in &entry.members {
-        let starts = matches!(*key, "command" | "args");
-        if !starts && ours.contains_key(key) {
-            continue;
-        }
-        let value = toml_value(value)?;
-        match ours.get_mut(key).and_then(Item::as_value_mut) {
-            Some(present) if same(present, &value) => {}
-            Some(present) => {
+        set_toml(ours, key, value)?;
+    }
+    Ok(document.to_string())
+}
+
+fn set_toml(table: &mut dyn TableLike, key: &str, value: &Value) -> anyhow::Result<()> {
+    if let Value::Object(members) = value {
+        let inner = table
+            .entry(key)
+            .or_insert_with(|| {
+                let mut inner = Table::new();
+                // A table that holds nothing but tables needs no header of its own.
+                inner.set_implicit(members.values().all(Value::is_object));
+                Item::Table(inner)
+            })
+            .as_table_like_mut()
+            .with_context(|| format!("`{key}` is not a table"))?;
+        return members
+            .iter()
+            .try_for_each(|(key, value)| set_toml(inner, key, value));
+    }
+    // What a person set beside these stays.
+    if table.contains_key(key) && !matches!(key, "command" | "args" | "env_vars") {
+        return Ok(());
+    }
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(present) => {
+            let before = json_texts(present);
+            let value = toml_value(&combined(key, before.as_ref(), value))?;
+            if !same(present, &value) {
                 let decor = present.decor().clone();
                 *present = value;
                 *present.decor_mut() = decor;
             }
-            None => {
-                ours.insert(key, Item::Value(value));
-            }
+        }
+        None => {
+            table.insert(key, Item::Value(toml_value(value)?));
         }
     }
-    Ok(document.to_string())
+    Ok(())
+}
+
+/// A list of texts, as JSON has it.
+fn json_texts(value: &toml_edit::Value) -> Option<Value> {
+    let items = value.as_array()?.iter();
+    items
+        .map(|item| item.as_str().map(Value::from))
+        .collect::<Option<Vec<_>>>()
+        .map(Value::from)
 }
 
 fn same(present: &toml_edit::Value, wanted: &toml_edit::Value) -> bool {
