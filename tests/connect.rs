@@ -48,9 +48,9 @@ fn shapes() -> Vec<(&'static str, &'static str, &'static str, Value)> {
         ),
         (
             "claude-code",
-            ".mcp.json",
+            ".claude.json",
             "/mcpServers",
-            json!({"type": "stdio", "command": program, "args": ["stdio"], "env": key("${BRAVE_ANSWERS_KEY}")}),
+            json!({"type": "stdio", "command": program, "args": ["stdio"], "env": key("${BRAVE_ANSWERS_KEY:-}")}),
         ),
         (
             "claude-desktop",
@@ -83,6 +83,24 @@ fn shapes() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             ".gemini/settings.json",
             "/mcpServers",
             json!({"command": program, "args": ["stdio"], "env": key("${BRAVE_ANSWERS_KEY}")}),
+        ),
+        (
+            "copilot",
+            ".copilot/mcp-config.json",
+            "/mcpServers",
+            json!({"type": "local", "command": program, "args": ["stdio"], "tools": ["*"], "env": key("${BRAVE_ANSWERS_KEY:-}")}),
+        ),
+        (
+            "qwen",
+            ".qwen/settings.json",
+            "/mcpServers",
+            json!({"command": program, "args": ["stdio"], "env": key("${BRAVE_ANSWERS_KEY}")}),
+        ),
+        (
+            "cline",
+            ".cline/data/settings/cline_mcp_settings.json",
+            "/mcpServers",
+            json!({"transport": {"type": "stdio", "command": program, "args": ["stdio"]}}),
         ),
         (
             "zed",
@@ -133,9 +151,11 @@ fn codex_gets_toml_and_keeps_its_comments() {
     }
     assert!(after.contains("[mcp_servers.glovebox]"), "{after}");
     assert!(
-        after.contains("env_vars = [\"BRAVE_ANSWERS_KEY\"]"),
+        after.contains("env_vars = [\"BRAVE_ANSWERS_KEY\", \"BRAVE_ANSWERS_KEY_FILE\", "),
         "{after}"
     );
+    let cancel = "[mcp_servers.glovebox.tools.research_cancel]\napproval_mode = \"approve\"\n";
+    assert!(after.contains(cancel), "{after}");
     assert!(!after.contains(KEY));
     assert_eq!(
         fs::read_to_string(file.with_extension("toml.bak")).unwrap(),
@@ -211,6 +231,133 @@ fn an_entry_that_is_there_is_brought_up_to_date_and_keeps_what_its_user_added() 
     assert_eq!(entry["command"], env!("CARGO_BIN_EXE_glovebox"));
     assert_eq!(entry["env"], json!({"BRAVE_ANSWERS_KEY": "mine", "X": "1"}));
     assert_eq!(entry["disabled"], true);
+}
+
+#[test]
+fn arguments_that_a_person_added_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let flags = ["--budget-usd-per-day", "2", "--structured", "on"];
+    for (client, file, list) in [
+        ("cursor", "cursor.json", "/mcpServers/glovebox/args"),
+        ("opencode", "opencode.json", "/mcp/glovebox/command"),
+        ("cline", "cline.json", "/mcpServers/glovebox/transport/args"),
+    ] {
+        let file = home.path().join(file);
+        assert!(
+            write(home.path(), client, &file, &["--keep", "1h"])
+                .status
+                .success()
+        );
+        let text = fs::read_to_string(&file).unwrap();
+        let added = text.replace("\"1h\"", "\"1h\", \"--max-output\", \"4096\"");
+        assert_ne!(added, text);
+        fs::write(&file, added).unwrap();
+        assert!(write(home.path(), client, &file, &flags).status.success());
+        let after: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        let arguments = after.pointer(list).unwrap().as_array().unwrap();
+        let at = arguments
+            .iter()
+            .position(|argument| argument == "stdio")
+            .unwrap();
+        let expected = json!([
+            "--budget-usd-per-day",
+            "2",
+            "--structured",
+            "on",
+            "--keep",
+            "1h",
+            "--max-output",
+            "4096"
+        ]);
+        assert_eq!(json!(arguments[at + 1..]), expected, "{client}");
+    }
+    let codex = home.path().join("config.toml");
+    assert!(
+        write(home.path(), "codex", &codex, &["--keep", "1h"])
+            .status
+            .success()
+    );
+    let text = fs::read_to_string(&codex).unwrap();
+    fs::write(&codex, text.replace("\"NO_PROXY\"", "\"MINE\"")).unwrap();
+    assert!(write(home.path(), "codex", &codex, &flags).status.success());
+    let after = fs::read_to_string(&codex).unwrap();
+    assert!(
+        after.contains("\"--keep\", \"1h\"") && after.contains("\"on\""),
+        "{after}"
+    );
+    assert!(
+        after.contains("\"MINE\"") && after.contains("\"NO_PROXY\""),
+        "{after}"
+    );
+}
+
+#[test]
+fn clients_that_strip_the_environment_are_told_what_the_server_needs() {
+    let home = tempfile::tempdir().unwrap();
+    let set = [
+        ("BRAVE_ANSWERS_KEY_FILE", "/keys/brave"),
+        ("GLOVEBOX_BUDGET_USD_PER_DAY", "2"),
+        ("HTTPS_PROXY", "http://user:secret@127.0.0.1:3128"),
+        ("SSL_CERT_FILE", "/certs/company.pem"),
+    ];
+    let shown = |client: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_glovebox"))
+            .env_clear()
+            .env("HOME", home.path())
+            .envs(set)
+            .args(["connect", client])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for client in ["gemini", "qwen"] {
+        let entry: Value = serde_json::from_str(&shown(client)).unwrap();
+        let environment = &entry["mcpServers"]["glovebox"]["env"];
+        for (name, _) in set {
+            assert_eq!(environment[name], format!("${{{name}}}"), "{client}");
+        }
+        assert!(environment.get("NO_PROXY").is_none(), "{client}: {entry}");
+    }
+    let codex = shown("codex");
+    for (name, _) in set {
+        assert!(codex.contains(&format!("\"{name}\"")), "{name} in {codex}");
+    }
+    // The others pass their environment on as it is.
+    assert!(!shown("opencode").contains("SSL_CERT_FILE"));
+    for client in ["gemini", "qwen", "codex"] {
+        assert!(!shown(client).contains("secret"), "{client}");
+    }
+}
+
+#[test]
+fn claude_code_has_a_user_and_a_project_configuration() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("project");
+    fs::create_dir(&folder).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_glovebox"));
+        command
+            .env_clear()
+            .env("HOME", home.path())
+            .current_dir(&folder);
+        command.arg("connect").args(arguments).output().unwrap()
+    };
+    assert!(run(&["claude-code", "--write"]).status.success());
+    assert!(home.path().join(".claude.json").is_file());
+    assert_eq!(listing(&folder), [""; 0]);
+    let shared = run(&["claude-code", "--write", "--scope", "project"]);
+    assert!(shared.status.success());
+    let said = String::from_utf8_lossy(&shared.stderr);
+    assert!(
+        said.contains("approved") && said.contains("search path"),
+        "{said}"
+    );
+    let entry = fs::read_to_string(folder.join(".mcp.json")).unwrap();
+    let entry: Value = serde_json::from_str(&entry).unwrap();
+    // The path of one machine does not belong in a file that is shared.
+    assert_eq!(entry["mcpServers"]["glovebox"]["command"], "glovebox");
+    let refused = run(&["cursor", "--scope", "project"]);
+    assert_eq!(refused.status.code(), Some(2));
 }
 
 #[test]

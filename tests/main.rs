@@ -23,6 +23,7 @@ mod mcp;
 mod mcp_eras;
 mod mcp_jobs;
 mod mcp_life;
+mod mcp_structured;
 mod mcp_trap;
 mod network;
 mod replay;

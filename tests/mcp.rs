@@ -189,13 +189,21 @@ fn the_arguments_that_people_have_are_taken() {
     );
     assert_eq!(result["structuredContent"]["state"], "done", "{result}");
     assert!(
-        result["structuredContent"]["outcome"]["answer"]
+        result["structuredContent"]["answer"]
             .as_str()
             .unwrap()
             .len()
             > 100
     );
-    let status = server.call("research_status", json!({"research_id": id}));
+    // A wait beyond the range is no reason to refuse.
+    let status = server.call(
+        "research_status",
+        json!({"research_id": id, "wait_seconds": 300}),
+    );
+    let note = "`wait_seconds` is from 0 to 50; 300 was taken as 50";
+    assert!(text(&status).contains(note), "{status}");
+    let noted = status["structuredContent"]["note"].as_str().unwrap();
+    assert!(noted.contains(note), "{status}");
     assert!(
         text(&status).contains("is done") && text(&status).contains('$'),
         "{status}"
@@ -325,7 +333,7 @@ fn all_wrong_arguments_are_named_and_nothing_is_sent() {
         ),
         (
             "research_status",
-            json!({"research_id": "01a22d01-84a2-755f-8e0a-933edb4a3d7b", "wait_seconds": 51}),
+            json!({"research_id": "01a22d01-84a2-755f-8e0a-933edb4a3d7b", "wait_seconds": "long"}),
         ),
         ("research_list", json!({"state": "lost"})),
     ] {
@@ -341,16 +349,7 @@ fn all_wrong_arguments_are_named_and_nothing_is_sent() {
 fn results_are_shaped_as_documented() {
     let (_state, mut server) = ready();
     let answer = server.call("answers", json!({"query": "q"}));
-    let content = &answer["structuredContent"];
-    let outcome = content["outcome"].as_object().unwrap();
-    for absent in ["text", "draft", "thinking"] {
-        assert!(!outcome.contains_key(absent), "{absent}");
-    }
-    for present in ["answer", "sources", "usage", "warnings", "complete"] {
-        assert!(outcome.contains_key(present), "{present}");
-    }
-    assert_eq!(content["job"]["state"], "done");
-    assert_eq!(content["research_id"], content["job"]["research_id"]);
+    assert_eq!(answer["structuredContent"]["state"], "done", "{answer}");
     let listed = server.call("research_list", json!({"limit": "5"}));
     assert_eq!(
         listed["structuredContent"]["jobs"],
@@ -424,7 +423,16 @@ fn without_a_key_nothing_is_begun_and_the_way_to_one_is_told() {
     let listed = server.call("research_list", json!({}));
     assert_eq!(listed["structuredContent"]["jobs"], json!([]), "{listed}");
     let status = server.call("status", json!({}));
-    assert_eq!(status["structuredContent"]["state"], "no-key", "{status}");
+    let content = &status["structuredContent"];
+    assert_eq!(content["state"], "no-key", "{status}");
+    // What is to be done stands first, in words that need no shell.
+    let advice = content["advice"][0].as_str().unwrap();
+    assert!(advice.starts_with("no API key"), "{status}");
+    assert!(!advice.contains("--"), "{status}");
+    assert!(
+        text(&status).contains(&format!("Advice: {advice}")),
+        "{status}"
+    );
     server.leave();
 }
 

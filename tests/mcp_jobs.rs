@@ -123,6 +123,15 @@ fn followed_resources_tell_of_changes_in_the_older_era() {
     let state = state();
     let mut server = Server::start(state.path(), Some(&simulator), &[]);
     server.initialize(LATEST);
+    // A client that has not listed the resources hears of no changes of the list.
+    server.call("research_submit", json!({"query": "before"}));
+    let before = server.settled();
+    assert!(
+        !before
+            .iter()
+            .any(|message| message["method"] == "notifications/resources/list_changed")
+    );
+    server.ask("resources/list", json!({}));
     let submitted = server.call("research_submit", json!({"query": "q"}));
     let id = submitted["structuredContent"]["research_id"]
         .as_str()

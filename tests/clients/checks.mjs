@@ -87,7 +87,7 @@ export async function check(name, client, follow) {
   const updated = follow(client, `research://${id}`);
   const report = await call('research_result', { research_id: id, wait_seconds: 50 }, { timeout: PATIENCE });
   assert.equal(report.structuredContent.state, 'done');
-  assert(report.structuredContent.outcome.sources.length > 0);
+  assert(report.structuredContent.sources.length > 0);
   await updated;
   done(`${name}: submit, follow, result`);
 

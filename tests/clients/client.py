@@ -104,7 +104,7 @@ async def check(name: str, mode: str, version: str) -> None:
                     await anext(aiter(subscription))
         result = await client.call_tool("research_result", {"research_id": research, "wait_seconds": 50})
         assert result.structured_content["state"] == "done"
-        assert result.structured_content["outcome"]["sources"]
+        assert result.structured_content["sources"]
         done(f"{name}: submit, follow, result")
 
         assert uri in [str(resource.uri) for resource in (await client.list_resources()).resources]

@@ -62,6 +62,15 @@ fn a_worker_holds_nothing_of_its_parent() {
     let (group, session) = (fields[2], fields[3]);
     assert_eq!(session, pid.to_string(), "a session of its own");
     assert_eq!(group, pid.to_string());
+    // Some clients end all descendants of their servers when they leave.
+    let mut ancestor = fields[1].to_owned();
+    while !["0", "1"].contains(&ancestor.as_str()) {
+        let command = std::fs::read_to_string(format!("/proc/{ancestor}/cmdline")).unwrap();
+        assert!(!command.contains("glovebox"), "a descendant of {command}");
+        let stat = std::fs::read_to_string(format!("/proc/{ancestor}/stat")).unwrap();
+        let rest = stat.rsplit_once(')').unwrap().1;
+        ancestor = rest.split_whitespace().nth(1).unwrap().to_owned();
+    }
     let args = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
     assert!(args.starts_with("glovebox\0worker\0"), "{args:?}");
     until("the name in a list of processes", || {

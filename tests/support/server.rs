@@ -208,9 +208,14 @@ impl Server {
 
     /// Opens a conversation in the older era.
     pub fn initialize(&mut self, version: &str) -> Value {
+        self.initialize_as("test", version)
+    }
+
+    /// Opens a conversation in the older era as the client of that name.
+    pub fn initialize_as(&mut self, name: &str, version: &str) -> Value {
         let reply = self.ask(
             "initialize",
-            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}),
         );
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         reply

@@ -74,6 +74,9 @@ pub enum Command {
     Stdio(stdio::Stdio),
     /// The browser demo, served from the binary on loopback.
     Web(web::Web),
+    /// Start the worker of a job that was handed over.
+    #[command(hide = true)]
+    StartWorker(worker::StartWorker),
     /// Carries out a job that was handed over.
     #[command(hide = true)]
     Worker(worker::Worker),
@@ -137,6 +140,7 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
         Some(Command::Replay(replay)) => replay.run(&settings),
         Some(Command::Spend(spend)) => runtime::block_on(spend.run(&settings))?,
+        Some(Command::StartWorker(start)) => start.run(),
         Some(Command::Worker(worker)) => runtime::block_on(worker.run(&settings))?,
         Some(Command::Research(research)) => runtime::block_on(research.run(&settings))?,
         Some(Command::Run(run)) => runtime::block_on(run.run(&settings))?,

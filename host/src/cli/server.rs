@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::desk::{self, CommandDesk};
 use super::signals;
 use crate::exit::Exit;
-use crate::mcp::{Config, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service};
+use crate::mcp::{Config, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service, Structured};
 use crate::settings::Settings;
 
 /// What calls get that were cancelled because the clients left: time to drop the upstream and to settle.
@@ -20,33 +20,49 @@ const SETTLE_AT_SIGNAL: Duration = Duration::from_millis(300);
 /// The flags of a command that serves MCP.
 #[derive(Args, Clone, Debug)]
 pub struct ServerArgs {
-    /// Whether tools give structured content beside the text
-    #[arg(long, value_enum, default_value_t = Structured::On)]
-    structured: Structured,
+    /// Whether results carry structured content beside the text
+    #[arg(long, value_enum, default_value_t = StructuredArg::Auto)]
+    structured: StructuredArg,
     /// The most text of one result, in bytes; more is cut, and says so
     #[arg(long, value_name = "BYTES", default_value_t = OUTPUT_BYTES, value_parser = output_bytes)]
     max_output: usize,
 }
 
-/// Whether tools give structured content.
+/// Whether results carry structured content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Structured {
-    /// They do.
+pub enum StructuredArg {
+    /// Unless the client is known to show it to the model instead of the text or in addition to it.
+    Auto,
+    /// Wherever the protocol version has it.
     On,
-    /// For clients that put it before the model in addition to the text.
+    /// Never.
     Off,
+}
+
+impl From<StructuredArg> for Structured {
+    fn from(argument: StructuredArg) -> Self {
+        match argument {
+            StructuredArg::Auto => Self::Auto,
+            StructuredArg::On => Self::On,
+            StructuredArg::Off => Self::Off,
+        }
+    }
 }
 
 impl Default for ServerArgs {
     fn default() -> Self {
         Self {
-            structured: Structured::On,
+            structured: StructuredArg::Auto,
             max_output: OUTPUT_BYTES,
         }
     }
 }
 
-fn output_bytes(text: &str) -> Result<usize, String> {
+/// Reads the value of `--max-output`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn output_bytes(text: &str) -> Result<usize, String> {
     let bytes = text.parse::<usize>().map_err(|error| error.to_string())?;
     if bytes < LEAST_OUTPUT_BYTES {
         return Err(format!("at least {LEAST_OUTPUT_BYTES}"));
@@ -110,7 +126,7 @@ fn config(args: &ServerArgs, settings: &Settings, desk: &CommandDesk, runs: Runs
     let timeouts = settings.timeouts();
     let (keys, simulated) = (settings.clone(), settings.simulate.value);
     Config {
-        structured: args.structured == Structured::On,
+        structured: args.structured.into(),
         output_bytes: args.max_output,
         answer_deadline: timeouts.answer,
         research_deadline: timeouts.research,
@@ -125,14 +141,21 @@ fn config(args: &ServerArgs, settings: &Settings, desk: &CommandDesk, runs: Runs
     }
 }
 
-fn key_check(settings: &Settings, simulated: bool) -> Result<String, String> {
+fn key_check(settings: &Settings, simulated: bool) -> KeyState {
     if simulated {
-        return Ok("not needed, the simulator answers".to_owned());
+        return KeyState {
+            key: Ok("not needed, the simulator answers".to_owned()),
+            advice: None,
+        };
     }
     let report = settings.key_report();
     let origin = report.origin.unwrap_or("an unnamed place");
-    match report.key {
+    let key = match report.key {
         Ok(_) => Ok(format!("present, from {origin}")),
         Err(error) => Err(error.to_string()),
+    };
+    KeyState {
+        key,
+        advice: report.warning,
     }
 }

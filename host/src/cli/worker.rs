@@ -1,5 +1,5 @@
-//! `glovebox worker ID`: carries out one research that another process handed over. Hidden: it is started by
-//! `research --detach` and by the MCP tools, not by people.
+//! `glovebox worker ID`: carries out one research that another process handed over, and `glovebox start-worker ID`,
+//! which starts that and ends. Hidden: they are started by `research --detach` and by the MCP tools, not by people.
 
 use std::process;
 use std::sync::{Arc, OnceLock};
@@ -12,12 +12,30 @@ use tokio_util::sync::CancellationToken;
 
 use super::{desk, output, signals};
 use crate::exit::Exit;
-use crate::jobs::Desk;
+use crate::jobs::{Desk, start_apart};
 use crate::settings::Settings;
 use crate::upstream::Client;
 
 /// Beyond the call's deadline: to wait for a slot, to settle the end. After it the process ends however it is.
 const GRACE: Duration = Duration::from_secs(60);
+
+/// Starts the worker of a job that was handed over, and ends.
+#[derive(Args, Debug)]
+pub struct StartWorker {
+    /// The job's id
+    id: String,
+}
+
+impl StartWorker {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// When the worker cannot be started.
+    pub fn run(&self) -> anyhow::Result<Exit> {
+        start_apart(&Desk::parse_id(&self.id)?)?;
+        Ok(Exit::Done)
+    }
+}
 
 /// Carries out a job that was handed over.
 #[derive(Args, Debug)]

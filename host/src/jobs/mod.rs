@@ -42,4 +42,4 @@ pub use self::store::{
     Slot, SpendRow, StoreError,
 };
 pub use self::work::Simulate;
-pub use self::worker::{LateEnvironment, WorkerCommand};
+pub use self::worker::{LateEnvironment, WorkerCommand, start_apart};

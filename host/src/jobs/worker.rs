@@ -1,10 +1,14 @@
 //! A worker: a process of its own in a session of its own, so that neither the death of its parent nor of the
 //! terminal reaches it. It holds no pipe of its parent's: its input is the job's lease, its output goes to a
 //! log in the state folder.
+//!
+//! It is started by a process that ends at once, so it is no descendant of the process that wanted it: some MCP clients
+//! (opencode 1.18.33) end all descendants of their servers when they leave.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -16,6 +20,9 @@ use super::error::JobsError;
 use super::home::{Home, private_append};
 use super::lease::Lease;
 use super::model::JobId;
+
+/// The hidden command that starts a worker and ends.
+const START: &str = "start-worker";
 
 /// What a worker is called in a list of processes.
 const PROGRAM: &str = "glovebox";
@@ -115,6 +122,19 @@ impl Started {
     }
 }
 
+/// Starts the worker itself, which has this process's environment, input and output. This process should then end.
+///
+/// # Errors
+/// When the system starts no process.
+pub fn start_apart(id: &JobId) -> io::Result<()> {
+    let mut wrapped = CommandWrap::with_new(this_program(), |process| {
+        name(process).arg(COMMAND).arg(id.as_str());
+    });
+    wrapped.wrap(ProcessSession);
+    wrapped.spawn()?;
+    Ok(())
+}
+
 /// Gives the process the program's name, which the path that it is started by may not be.
 #[cfg(unix)]
 fn name(process: &mut Command) -> &mut Command {
@@ -127,7 +147,7 @@ fn name(process: &mut Command) -> &mut Command {
     process
 }
 
-/// Starts the worker of a job and shares the lease with it.
+/// Starts what starts the worker of a job, and shares the lease with it.
 pub(super) fn start(
     command: &WorkerCommand,
     id: &JobId,
@@ -135,7 +155,7 @@ pub(super) fn start(
     home: &Home,
 ) -> Result<Started, JobsError> {
     let log = home.worker_log(id);
-    let failed = |error: std::io::Error| JobsError::Worker {
+    let failed = |error: io::Error| JobsError::Worker {
         id: id.clone(),
         reason: error.to_string(),
         log: log.clone(),
@@ -146,7 +166,7 @@ pub(super) fn start(
     let late_env = command.late_env();
     let mut wrapped = CommandWrap::with_new(&command.program, |process| {
         name(process)
-            .arg(COMMAND)
+            .arg(START)
             .arg(id.as_str())
             .env_clear()
             .envs(command.env.iter().map(|(name, value)| (name, value)))

@@ -24,6 +24,8 @@ pub enum Kind {
     Flag,
     /// A whole number within bounds, both included.
     Whole(i64, i64),
+    /// A whole number; one beyond these bounds stands for the nearer bound, and the result says so.
+    Clamped(i64, i64),
 }
 
 /// The value of a parameter that was left out.
@@ -100,6 +102,8 @@ fn property(param: &Param) -> Value {
         Kind::Word(words) => json!({ "type": "string", "enum": words }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        // Bounds in the schema would have clients refuse what is understood here.
+        Kind::Clamped(..) => json!({ "type": "integer" }),
     };
     if let Some(object) = property.as_object_mut() {
         match param.absent {
@@ -107,16 +111,37 @@ fn property(param: &Param) -> Value {
             Absent::Whole(number) => object.insert("default".into(), number.into()),
             Absent::Refused | Absent::Nothing => None,
         };
-        if !param.about.is_empty() {
-            object.insert("description".into(), param.about.into());
+        let about = description(param);
+        if !about.is_empty() {
+            object.insert("description".into(), about.into());
         }
     }
     property
 }
 
+/// What a parameter is, with its range and its default: some clients drop both from the schema.
+fn description(param: &Param) -> String {
+    let range = match param.kind {
+        Kind::Whole(least, most) | Kind::Clamped(least, most) => Some(format!("{least} to {most}")),
+        Kind::Text | Kind::Country | Kind::Language | Kind::Word(_) | Kind::Flag => None,
+    };
+    let default = match param.absent {
+        Absent::Flag(flag) => Some(format!("default {flag}")),
+        Absent::Whole(number) => Some(format!("default {number}")),
+        Absent::Refused | Absent::Nothing => None,
+    };
+    let bounds: Vec<String> = range.into_iter().chain(default).collect();
+    let parts = [param.about.to_owned(), bounds.join(", ")];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
+}
+
 /// The arguments of a call, read, with defaults in place.
 #[derive(Clone, Debug, Default)]
-pub struct Args(Map<String, Value>);
+pub struct Args {
+    values: Map<String, Value>,
+    notes: Vec<String>,
+}
 
 impl Args {
     /// Reads the arguments of a call.
@@ -126,9 +151,12 @@ impl Args {
     pub fn read(params: &[Param], given: &Map<String, Value>) -> Result<Self, Vec<String>> {
         let mut read = Map::new();
         let mut wrong = Vec::new();
+        let mut notes = Vec::new();
         for param in params {
             match value_of(param, given.get(param.name)) {
                 Ok(Some(value)) => {
+                    let (value, note) = clamped(param, value);
+                    notes.extend(note);
                     read.insert(param.name.to_owned(), value);
                 }
                 Ok(None) => {}
@@ -143,28 +171,37 @@ impl Args {
                 .map(|name| unknown(name, &known)),
         );
         if wrong.is_empty() {
-            Ok(Self(read))
+            Ok(Self {
+                values: read,
+                notes,
+            })
         } else {
             Err(wrong)
         }
     }
 
+    /// What a result has to say of the arguments.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// A text argument.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Value::as_str)
+        self.values.get(name).and_then(Value::as_str)
     }
 
     /// A flag.
     #[must_use]
     pub fn flag(&self, name: &str) -> Option<bool> {
-        self.0.get(name).and_then(Value::as_bool)
+        self.values.get(name).and_then(Value::as_bool)
     }
 
     /// A whole number.
     #[must_use]
     pub fn whole(&self, name: &str) -> Option<i64> {
-        self.0.get(name).and_then(Value::as_i64)
+        self.values.get(name).and_then(Value::as_i64)
     }
 }
 
@@ -223,6 +260,7 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
         Kind::Whole(least, most) => whole(given)
             .filter(|number| (least..=most).contains(number))
             .map(Value::from),
+        Kind::Clamped(..) => whole(given).map(Value::from),
     };
     read.map(Some).ok_or_else(|| {
         let must = match param.kind {
@@ -231,10 +269,25 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
             Kind::Language => "a language code such as en or pt-br".to_owned(),
             Kind::Word(words) => format!("one of {}", words.join(", ")),
             Kind::Flag => "true or false".to_owned(),
-            Kind::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Kind::Whole(least, most) | Kind::Clamped(least, most) => {
+                format!("a whole number from {least} to {most}")
+            }
         };
         format!("`{}` must be {must}; got {}", param.name, shown(given))
     })
+}
+
+/// The value within the bounds of its parameter, and what is said where it was not.
+fn clamped(param: &Param, value: Value) -> (Value, Option<String>) {
+    let (Kind::Clamped(least, most), Some(number)) = (param.kind, value.as_i64()) else {
+        return (value, None);
+    };
+    let nearest = number.clamp(least, most);
+    let note = (nearest != number).then(|| {
+        let name = param.name;
+        format!("`{name}` is from {least} to {most}; {number} was taken as {nearest}")
+    });
+    (nearest.into(), note)
 }
 
 fn left_out(param: &Param) -> Result<Option<Value>, String> {
@@ -353,6 +406,12 @@ mod tests {
             about: "",
         },
         Param {
+            name: "wait",
+            kind: Kind::Clamped(0, 50),
+            absent: Absent::Whole(0),
+            about: "Seconds",
+        },
+        Param {
             name: "state",
             kind: Kind::Word(&["done"]),
             absent: Absent::Nothing,
@@ -420,6 +479,31 @@ mod tests {
             let wrong = read(json!({"query": "q", other: 1})).unwrap_err();
             assert!(wrong[0].starts_with(&format!("`{other}`")), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn what_is_beyond_a_clamped_range_is_taken_as_its_bound_and_said() {
+        for (given, taken, said) in [
+            (json!(50), 50, false),
+            (json!("120"), 50, true),
+            (json!(-1), 0, true),
+        ] {
+            let args = read(json!({"query": "q", "wait": given})).unwrap();
+            assert_eq!(args.whole("wait"), Some(taken));
+            assert_eq!(args.notes().len(), usize::from(said), "{args:?}");
+        }
+        assert!(read(json!({"query": "q", "wait": "long"})).is_err());
+    }
+
+    #[test]
+    fn descriptions_name_ranges_and_defaults() {
+        let schema = schema(PARAMS);
+        let about = |name: &str| schema["properties"][name]["description"].clone();
+        assert_eq!(about("rounds"), "1 to 5, default 4");
+        assert_eq!(about("think"), "default true");
+        assert_eq!(about("wait"), "Seconds; 0 to 50, default 0");
+        assert_eq!(about("query"), "What");
+        assert_eq!(about("state"), Value::Null);
     }
 
     #[test]

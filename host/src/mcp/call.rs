@@ -76,7 +76,7 @@ impl ToolCall {
                 return std::future::pending().await;
             }
             // Tenths of a second, and always more than before, as the protocol wants it.
-            let tenths = (self.began.elapsed().as_secs_f64() * 10.0).round() / 10.0;
+            let tenths = (news.elapsed().as_secs_f64() * 10.0).round() / 10.0;
             last = if tenths > last { tenths } else { last + 0.1 };
             let progress =
                 ProgressNotificationParam::new(token.clone(), last).with_message(news.message());
@@ -95,4 +95,7 @@ pub trait News: Send {
 
     /// How things are, for a person.
     fn message(&self) -> String;
+
+    /// How long the job has run, which is what a report counts.
+    fn elapsed(&self) -> Duration;
 }

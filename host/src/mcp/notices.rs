@@ -1,6 +1,7 @@
 //! Notices that a resource changed: `resources/subscribe` in the older era, `subscriptions/listen` in the newer.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +20,9 @@ use crate::jobs::Watch;
 /// The least time between two notices of one resource. Whoever hears one reads the resource again.
 const APART: Duration = Duration::from_secs(1);
 
+/// The least time between two notices that the list of resources changed. Some clients print each.
+const LISTS_APART: Duration = Duration::from_secs(5);
+
 /// The most resources that one connection may follow.
 const FOLLOWED: usize = 100;
 
@@ -28,6 +32,7 @@ pub struct Notices {
     service: Service,
     leaving: CancellationToken,
     followed: Mutex<HashMap<String, DropGuard>>,
+    listed: AtomicBool,
     open: CancellationToken,
     _open: DropGuard,
 }
@@ -41,6 +46,7 @@ impl Notices {
             service,
             leaving,
             followed: Mutex::default(),
+            listed: AtomicBool::default(),
             _open: open.clone().drop_guard(),
             open,
         }
@@ -82,6 +88,7 @@ impl Notices {
                 if sink.notify_resource_list_changed().await.is_err() {
                     return;
                 }
+                tokio::time::sleep(LISTS_APART).await;
             }
         };
         let all = async {
@@ -134,14 +141,18 @@ impl Notices {
             .remove(uri);
     }
 
-    /// Tells the client of new jobs from now on, in the older era.
-    pub fn tell_of_new_jobs(&self, peer: Peer<RoleServer>) {
+    /// Tells the client of new jobs from its first list of resources on, in the older era.
+    pub fn resources_listed(&self, peer: Peer<RoleServer>) {
+        if self.listed.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let mut made = self.service.made();
         tokio::spawn(self.open.clone().run_until_cancelled_owned(async move {
             while heard(&mut made).await {
                 if peer.notify_resource_list_changed().await.is_err() {
                     return;
                 }
+                tokio::time::sleep(LISTS_APART).await;
             }
         }));
     }
@@ -156,9 +167,13 @@ async fn changed(watch: &mut Watch) -> bool {
     matches!(watch.next().await, Ok(Some(_)))
 }
 
+/// Waits for a new job. All that are there by then are one piece of news.
 async fn heard(made: &mut broadcast::Receiver<()>) -> bool {
     match made.recv().await {
-        Ok(()) | Err(RecvError::Lagged(_)) => true,
+        Ok(()) | Err(RecvError::Lagged(_)) => {
+            *made = made.resubscribe();
+            true
+        }
         Err(RecvError::Closed) => false,
     }
 }

@@ -1,8 +1,9 @@
 //! What a tool says: text that stands alone, structured content beside it, and both within their bounds.
 
-use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult, JsonObject};
-use serde_json::{Value, json};
+use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult};
+use serde_json::Value;
 
+use super::agent_words::without_flags;
 use super::fit::{fit, size};
 use crate::jobs::JobsError;
 
@@ -38,10 +39,10 @@ pub struct Told {
 impl Told {
     /// A result of text and structured content.
     #[must_use]
-    pub fn new(text: impl Into<String>, structured: Value) -> Self {
+    pub fn new(text: impl Into<String>, structured: impl Into<Value>) -> Self {
         Self {
             text: text.into(),
-            structured: Some(structured),
+            structured: Some(structured.into()),
             failed: false,
             whole: None,
         }
@@ -58,7 +59,23 @@ impl Told {
         }
     }
 
-    /// As MCP has it: at most `limit` bytes of text, and as many of structured content.
+    /// The same with notes at its end.
+    #[must_use]
+    pub fn noted(mut self, notes: &[String]) -> Self {
+        for note in notes {
+            let note = format!("Note: {note}.");
+            self.text.push('\n');
+            self.text.push_str(&note);
+            if let Some(Value::Object(part)) = &mut self.structured {
+                let before = part.get("note").and_then(Value::as_str);
+                let all = before.map_or_else(|| note.clone(), |before| format!("{before} {note}"));
+                part.insert("note".into(), all.into());
+            }
+        }
+        self
+    }
+
+    /// Returns the result as MCP has it: at most `limit` bytes of text, and as many of structured content.
     #[must_use]
     pub fn result(self, limit: usize, structured: bool) -> CallToolResult {
         let place = self.whole.as_deref().map_or_else(String::new, |uri| {
@@ -105,7 +122,7 @@ pub fn in_words(error: &JobsError) -> String {
         JobsError::Unknown(id) => {
             format!("no research has the id `{id}`; research_list shows those there are")
         }
-        error => error.to_string(),
+        error => without_flags(&error.to_string()),
     }
 }
 
@@ -121,6 +138,18 @@ pub fn wrong_arguments(wrong: &[String]) -> Told {
         text.push_str(problem);
     }
     Told::failure(text)
+}
+
+/// The text, or as much of it as fits together with the notice, cut between two characters.
+#[must_use]
+pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let notice = notice(text.len());
+    let room = limit.saturating_sub(notice.len());
+    let end = text.floor_char_boundary(room);
+    format!("{}{notice}", text.get(..end).unwrap_or_default())
 }
 
 /// The text, or as much of it as fits together with the notice, cut between two characters.
@@ -159,7 +188,7 @@ const NOTICE_BYTES: usize = 512;
 /// Members that a client cannot do without.
 const KEPT: [&str; 2] = ["state", "research_id"];
 
-/// Structured content within the limit: the snippets go first, then the end of the sources, then all shares what is left.
+/// Structured content within the limit: the end of the sources goes first, then all shares what is left.
 fn bounded(mut value: Value, limit: usize, place: &str) -> Value {
     let total = size(&value);
     if total <= limit {
@@ -167,17 +196,10 @@ fn bounded(mut value: Value, limit: usize, place: &str) -> Value {
     }
     let room = limit.saturating_sub(NOTICE_BYTES);
     let mut left_out = Vec::new();
-    if let Some(Value::Array(sources)) = value.pointer_mut("/outcome/sources") {
-        for source in sources.iter_mut().filter_map(Value::as_object_mut) {
-            source.insert("snippets".into(), json!([]));
-        }
-        left_out.push("all snippets".to_owned());
-    }
-    if size(&value) > room
-        && let Some(sources) = value.pointer_mut("/outcome/sources")
+    if let Some(sources) = value.get_mut("sources")
         && let Some(cut) = fit(sources, room / 4)
     {
-        left_out.push(format!("outcome.sources{cut}"));
+        left_out.push(format!("sources{cut}"));
     }
     left_out.extend(fit(&mut value, room));
     if size(&value) > room
@@ -193,30 +215,17 @@ fn bounded(mut value: Value, limit: usize, place: &str) -> Value {
     );
     notice.truncate(notice.floor_char_boundary(NOTICE_BYTES / 2));
     notice.push_str(place);
-    match value.pointer_mut("/outcome/warnings") {
-        Some(Value::Array(warnings)) => warnings.push(json!({ "code": "cut", "detail": notice })),
-        _ => {
-            if let Some(members) = value.as_object_mut() {
-                members.insert("note".into(), notice.into());
-            }
-        }
+    if let Some(members) = value.as_object_mut() {
+        members.insert("note".into(), notice.into());
     }
     value
 }
 
-/// The outcome as results carry it: what only repeats the answer is in the resource alone.
-#[must_use]
-pub fn slim(outcome: &str) -> Value {
-    let mut outcome: JsonObject = serde_json::from_str(outcome).unwrap_or_default();
-    for member in ["text", "draft", "thinking"] {
-        outcome.remove(member);
-    }
-    Value::Object(outcome)
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -237,64 +246,26 @@ mod tests {
     }
 
     #[test]
-    fn structured_content_loses_snippets_before_it_loses_the_answer() {
-        let outcome = |answer: usize| {
-            json!({ "state": "done", "outcome": {
-                "answer": "a".repeat(answer),
-                "sources": [{ "url": "https://a.example/", "snippets": ["s".repeat(3000)] }],
-                "warnings": [],
-            }})
-        };
-        let shaped = |answer: usize| {
-            Told::new("t", outcome(answer))
-                .result(2048, true)
-                .structured_content
-                .unwrap()
-        };
-        let small = shaped(100);
-        assert_eq!(
-            small.pointer("/outcome/sources/0/snippets").unwrap(),
-            &json!([])
-        );
-        assert_eq!(
-            small
-                .pointer("/outcome/answer")
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .len(),
-            100
-        );
-        assert_eq!(small.pointer("/outcome/warnings/0/code").unwrap(), "cut");
+    fn structured_content_is_cut_within_its_limit_and_says_so() {
         let many: Vec<Value> = (0..5000)
             .map(|number| json!({ "number": number, "url": "https://a.example/".repeat(10) }))
             .collect();
-        let outcome = json!({ "state": "done", "outcome": { "answer": "a".repeat(700), "sources": many, "warnings": [] } });
+        let part = json!({ "state": "done", "answer": "a".repeat(700), "sources": many });
         for limit in [1024, 2048, 65536] {
-            let mut told = Told::new("x\n".repeat(100_000), outcome.clone());
+            let mut told = Told::new("x\n".repeat(100_000), part.clone());
             told.whole = Some("research://01990000-1111-7222-8333-444455556666".into());
             let result = told.result(limit, true);
             let text = &result.content.first().unwrap().as_text().unwrap().text;
             assert!(text.len() <= limit && text.contains("more lines"), "{text}");
             let content = result.structured_content.unwrap();
             assert!(size(&content) <= limit, "{} of {limit}", size(&content));
-            let detail = content.pointer("/outcome/warnings/0/detail").unwrap();
-            let detail = detail.as_str().unwrap();
-            assert!(
-                detail.contains("outcome.sources: ") && detail.contains("of 5000"),
-                "{detail}"
-            );
+            let note = content["note"].as_str().unwrap();
+            assert!(note.contains("sources: ") && note.contains("of 5000"), "{note}");
         }
-        let large = shaped(9000);
-        assert!(
-            large
-                .pointer("/outcome/answer")
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .len()
-                < 2048
-        );
+        let long = Told::new("t", json!({ "state": "done", "answer": "\"a".repeat(9000) }));
+        let content = long.result(2048, true).structured_content.unwrap();
+        assert!(size(&content) <= 2048, "{}", size(&content));
+        assert!(content["answer"].as_str().unwrap().starts_with("\"a"));
     }
 
     #[test]

@@ -123,19 +123,21 @@ async fn result(
         .map_err(|error| not_found(uri, error))?;
     let (text, json) = match outcome {
         Some(outcome) => (words::ended(job, Some(&outcome), &[]).text, outcome.json),
-        None if job.state.ended() => (
-            words::ended(job, None, &[]).text,
-            words::structured(job).to_string(),
-        ),
+        None if job.state.ended() => (words::ended(job, None, &[]).text, without_outcome(job)),
         None => (
-            words::unfinished(job, service.elapsed(job)),
-            words::structured(job).to_string(),
+            words::unfinished(job, service.elapsed(job)).text,
+            without_outcome(job),
         ),
     };
     Ok(vec![
         ResourceContents::text(text, uri).with_mime_type("text/markdown"),
         ResourceContents::text(json, uri).with_mime_type("application/json"),
     ])
+}
+
+/// The JSON of a job that has no outcome, or none yet.
+fn without_outcome(job: &Job) -> String {
+    json!({ "state": job.state, "research_id": job.id, "job": job.to_json() }).to_string()
 }
 
 async fn stream(service: &Service, uri: &str, id: &JobId) -> Result<ResourceContents, ErrorData> {

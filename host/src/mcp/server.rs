@@ -8,10 +8,11 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
     TASKS_EXTENSION_ID, Tool as Listed, UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
+use super::agent_words::without_flags;
 use super::args::Args;
 use super::call::ToolCall;
 use super::notices::Notices;
@@ -56,6 +57,13 @@ impl Server {
         &self.service
     }
 
+    /// Whether the client of a request gets structured content.
+    fn structured(&self, context: &RequestContext<RoleServer>) -> bool {
+        let (version, client) = (context.protocol_version(), context.client_info());
+        let structured = self.service.config().structured;
+        structured.applies(version.as_ref(), client.as_ref())
+    }
+
     async fn call(&self, tool: &Tool, params: CallToolRequestParams, call: &ToolCall) -> Reply {
         let args = match Args::read(tool.params, &params.arguments.unwrap_or_default()) {
             Ok(args) => args,
@@ -63,11 +71,16 @@ impl Server {
         };
         // Better than a job that is there only to fail.
         if tool.policy.spends
-            && let Err(missing) = (self.service.config().key)()
+            && let Err(missing) = (self.service.config().key)().key
         {
+            let missing = without_flags(&missing);
             return Told::failure(format!("Nothing was sent: {missing}.")).into();
         }
-        (tool.run)(&self.service, args, call).await
+        let notes = args.notes().to_vec();
+        match (tool.run)(&self.service, args, call).await {
+            Reply::Told(told) => told.noted(&notes).into(),
+            task => task,
+        }
     }
 }
 
@@ -95,15 +108,16 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let structured = self.service.config().structured;
+        let structured = self.structured(&context);
         let tools = TOOLS.iter().map(|tool| tool.listed(structured)).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        Tool::named(name).map(|tool| tool.listed(self.service.config().structured))
+        // The library looks at the input alone here.
+        Tool::named(name).map(|tool| tool.listed(false))
     }
 
     async fn call_tool(
@@ -121,11 +135,12 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(message, None));
         };
         let call = ToolCall::of(&context, self.leaving.clone());
-        let config = self.service.config();
+        let structured = self.structured(&context);
+        let limit = self.service.config().output_bytes;
         match self.call(tool, params, &call).await {
             Reply::Told(told) => {
                 let told: Told = *told;
-                Ok(told.result(config.output_bytes, config.structured).into())
+                Ok(told.result(limit, structured).into())
             }
             Reply::Task(task) => Ok(CallToolResponse::Task(*task)),
         }
@@ -134,8 +149,12 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         _page: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        // In the newer era a client says by `subscriptions/listen` what it wants to hear.
+        if context.meta.protocol_version().is_none() {
+            self.notices.resources_listed(context.peer);
+        }
         resources::list(&self.service).await
     }
 
@@ -210,16 +229,13 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.notices.tell_of_new_jobs(context.peer);
-    }
-
     async fn get_task(
         &self,
         params: GetTaskParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        tasks::get(&self.service, &params.task_id).await
+        let structured = self.structured(&context);
+        tasks::get(&self.service, &params.task_id, structured).await
     }
 
     async fn update_task(

@@ -8,6 +8,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::structured::Structured;
 use crate::answers::{AnswersConfig, Question};
 use crate::jobs::clock;
 use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
@@ -24,14 +25,23 @@ pub enum Runs {
     Here,
 }
 
-/// Says where the key comes from, or why there is none; in words without it.
-pub type KeyCheck = Arc<dyn Fn() -> Result<String, String> + Send + Sync>;
+/// Whether there is a key, in words without it.
+#[derive(Clone, Debug)]
+pub struct KeyState {
+    /// Where it comes from, or why there is none.
+    pub key: Result<String, String>,
+    /// What is odd about where it was looked for.
+    pub advice: Option<String>,
+}
+
+/// Looks for the key.
+pub type KeyCheck = Arc<dyn Fn() -> KeyState + Send + Sync>;
 
 /// How tools behave.
 #[derive(Clone)]
 pub struct Config {
-    /// Whether structured content and output schemas are given.
-    pub structured: bool,
+    /// Which clients get structured content and output schemas.
+    pub structured: Structured,
     /// Bytes of text of one result.
     pub output_bytes: usize,
     /// How long an answer may take.
@@ -143,6 +153,12 @@ impl Service {
     /// Seconds that a job ran, or has been running.
     #[must_use]
     pub fn elapsed(&self, job: &Job) -> u64 {
-        u64::try_from(job.elapsed_ms(clock::now()) / 1000).unwrap_or_default()
+        self.run_time(job).as_secs()
+    }
+
+    /// How long a job ran, or has been running.
+    #[must_use]
+    pub fn run_time(&self, job: &Job) -> Duration {
+        Duration::from_millis(u64::try_from(job.elapsed_ms(clock::now())).unwrap_or_default())
     }
 }

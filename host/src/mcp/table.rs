@@ -124,7 +124,7 @@ const LANGUAGE: Param = Param {
     name: "language",
     kind: Kind::Language,
     absent: Absent::Nothing,
-    about: "Such as en or pt-br",
+    about: "en or pt-br",
 };
 
 const ID: Param = Param {
@@ -139,9 +139,9 @@ pub const LONGEST_WAIT_SECONDS: i64 = 50;
 
 const WAIT: Param = Param {
     name: "wait_seconds",
-    kind: Kind::Whole(0, LONGEST_WAIT_SECONDS),
+    kind: Kind::Clamped(0, LONGEST_WAIT_SECONDS),
     absent: Absent::Whole(0),
-    about: "Wait so long for the end",
+    about: "Seconds to wait for the end",
 };
 
 const ANSWERS: &[Param] = &[
@@ -164,13 +164,13 @@ const RESEARCH: &[Param] = &[
         name: "research_maximum_number_of_iterations",
         kind: Kind::within(ITERATIONS),
         absent: Absent::default_of(ITERATIONS),
-        about: "Rounds of searching",
+        about: "Rounds",
     },
     Param {
         name: "research_maximum_number_of_seconds",
         kind: Kind::within(SECONDS),
         absent: Absent::default_of(SECONDS),
-        about: "Soft; runs overshoot it",
+        about: "Soft limit",
     },
     Param {
         name: "research_allow_thinking",
@@ -182,7 +182,7 @@ const RESEARCH: &[Param] = &[
         name: "research_maximum_number_of_queries",
         kind: Kind::within(QUERIES),
         absent: Absent::default_of(QUERIES),
-        about: concat!("A ceiling; each query run costs ", query_price!()),
+        about: concat!("Each costs ", query_price!()),
     },
     Param {
         name: "research_maximum_number_of_tokens_per_query",
@@ -226,15 +226,29 @@ const LIST: &[Param] = &[
     },
 ];
 
-const JOB: &[(&str, &str)] = &[("research_id", "string"), ("job", "object")];
+const JOB: &[(&str, &str)] = &[
+    ("research_id", "string"),
+    ("next", "string"),
+    ("note", "string"),
+    ("already_running", "boolean"),
+    ("progress", "string"),
+    ("cost_usd", "number"),
+];
 const OUTCOME: &[(&str, &str)] = &[
     ("research_id", "string"),
-    ("job", "object"),
-    ("outcome", "object"),
+    ("next", "string"),
+    ("note", "string"),
+    ("resource", "string"),
+    ("answer", "string"),
+    ("sources", "array"),
+    ("cost_usd", "number"),
+    ("complete", "boolean"),
+    ("progress", "string"),
 ];
 
+/// A call that costs money is not read-only: clients run what is read-only without asking.
 const ASKS_THE_WEB: Hints = Hints {
-    read_only: true,
+    read_only: false,
     destructive: false,
     idempotent: false,
     open_world: true,
@@ -314,7 +328,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "research",
         title: "Deep research, waiting",
-        about: "Deep research that reports progress and returns the report, or after 50 seconds a research_id to go on with. research_submit is the better choice for long ones.",
+        about: "Deep research that reports progress and returns the report, or after 50 seconds a research_id to go on with. Prefer research_submit for long ones.",
         params: RESEARCH,
         gives: OUTCOME,
         hints: ASKS_THE_WEB,
@@ -331,9 +345,10 @@ pub const TOOLS: &[Tool] = &[
         about: "Stops a research; what had come is kept.",
         params: &[ID],
         gives: JOB,
+        // What stops spending and destroys nothing should need no approval.
         hints: Hints {
             read_only: false,
-            destructive: true,
+            destructive: false,
             idempotent: true,
             open_world: false,
         },

@@ -51,7 +51,11 @@ fn millis(duration: std::time::Duration) -> u64 {
 ///
 /// # Errors
 /// When there is no such task.
-pub async fn get(service: &Service, id: &str) -> Result<GetTaskResult, ErrorData> {
+pub async fn get(
+    service: &Service,
+    id: &str,
+    structured: bool,
+) -> Result<GetTaskResult, ErrorData> {
     let job = service.desk().job(&known(id)?).await.map_err(unknown)?;
     let payload = match job.state {
         State::Queued | State::Running => TaskPayload::Working,
@@ -61,7 +65,7 @@ pub async fn get(service: &Service, id: &str) -> Result<GetTaskResult, ErrorData
                 .await
                 .unwrap_or_else(Told::from);
             TaskPayload::Completed {
-                result: result(service, told),
+                result: result(service, told, structured),
             }
         }
     };
@@ -69,9 +73,8 @@ pub async fn get(service: &Service, id: &str) -> Result<GetTaskResult, ErrorData
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
-fn result(service: &Service, told: Told) -> JsonObject {
-    let config = service.config();
-    let result = told.result(config.output_bytes, config.structured);
+fn result(service: &Service, told: Told, structured: bool) -> JsonObject {
+    let result = told.result(service.config().output_bytes, structured);
     match serde_json::to_value(result) {
         Ok(serde_json::Value::Object(result)) => result,
         _ => JsonObject::new(),

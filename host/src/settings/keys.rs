@@ -20,7 +20,11 @@ const KEY_FILE_BYTES: u64 = 4096;
 
 /// What the environment says about the key. Files are read when the key is needed.
 #[derive(Clone, Debug, Default)]
-pub struct KeySources(Vec<Source>);
+pub struct KeySources {
+    found: Vec<Source>,
+    /// The variables that hold the text of a placeholder.
+    placeholders: Vec<&'static str>,
+}
 
 #[derive(Clone, Debug)]
 enum Source {
@@ -65,27 +69,57 @@ pub struct KeyReport {
 
 impl KeySources {
     pub(super) fn of(environment: &Environment) -> Self {
-        let mut sources = Vec::new();
+        let mut found = Vec::new();
         for (value, file) in VARIABLES {
             if let Some(text) = environment.get(value) {
-                sources.push(Source::Value(value, SecretString::from(text)));
+                found.push(Source::Value(value, SecretString::from(text)));
             }
             if let Some(path) = environment.get(file) {
                 let file_of_key = KeyFile {
                     path: path.to_owned(),
                     piped: Arc::default(),
                 };
-                sources.push(Source::File(file, file_of_key));
+                found.push(Source::File(file, file_of_key));
             }
         }
-        Self(sources)
+        let names = VARIABLES
+            .into_iter()
+            .flat_map(|(value, file)| [value, file]);
+        let placeholders = names
+            .filter(|name| environment.holds_placeholder(name))
+            .collect();
+        Self {
+            found,
+            placeholders,
+        }
     }
 
     /// The first source decides, also where it is bad: another key than the one meant must not be used.
     pub(super) fn read(&self) -> KeyReport {
-        match self.0.first() {
+        let mut report = self.first();
+        let ignored = self.placeholders.iter().map(|name| {
+            format!(
+                "{name} holds the text of a placeholder and counts as not set: the program that starts glovebox does \
+                 not replace it"
+            )
+        });
+        let warnings: Vec<String> = ignored.chain(report.warning.take()).collect();
+        // Without a key the error says it.
+        if report.origin.is_some() && !warnings.is_empty() {
+            report.warning = Some(warnings.join("; "));
+        }
+        report
+    }
+
+    fn first(&self) -> KeyReport {
+        match self.found.first() {
             None => KeyReport {
-                key: Err(KeyError::Missing),
+                key: Err(match self.placeholders.first() {
+                    Some(name) => KeyError::Placeholder {
+                        source_name: (*name).to_owned(),
+                    },
+                    None => KeyError::Missing,
+                }),
                 origin: None,
                 warning: None,
             },
@@ -100,7 +134,7 @@ impl KeySources {
 
     /// The key that a pipe gave, and the variable that is looked at first.
     pub(super) fn piped(&self) -> Option<(&'static str, SecretString)> {
-        match self.0.first() {
+        match self.found.first() {
             Some(Source::File(_, file)) if file.is_pipe() => {
                 let (first, _) = VARIABLES.first()?;
                 file.text().ok().map(|key| (*first, key))

@@ -10,6 +10,7 @@ use figment::{Error as FigmentError, Figment, Metadata, Profile, Provider};
 
 use super::{Flags, Setting, SettingsError};
 use crate::secrets;
+use crate::upstream::is_placeholder;
 use crate::upstream::{EXEMPT_VARIABLES, PROXY_VARIABLES};
 
 /// The settings there are: the name in `glovebox.toml` and the environment variable.
@@ -96,13 +97,22 @@ impl Environment {
         }
     }
 
-    /// A variable; an empty one counts as not set.
+    /// A variable; an empty one counts as not set, and so does the text of a placeholder that the program which
+    /// starts this one passes on as it stands.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables
             .get(name)
             .map(String::as_str)
-            .filter(|value| !value.is_empty())
+            .filter(|value| !value.is_empty() && !is_placeholder(value))
+    }
+
+    /// Whether a variable holds the text of a placeholder.
+    #[must_use]
+    pub fn holds_placeholder(&self, name: &str) -> bool {
+        self.variables
+            .get(name)
+            .is_some_and(|value| is_placeholder(value))
     }
 
     fn names(&self) -> impl Iterator<Item = &str> {
@@ -157,6 +167,7 @@ impl Layers {
         environment: &Environment,
         file: &Path,
     ) -> Result<Self, SettingsError> {
+        refuse_lost_limits(environment)?;
         flags.refuse_unreadable()?;
         let given = flags.given();
         let from_flags = given
@@ -230,15 +241,24 @@ impl Layers {
         Ok(given)
     }
 
-    /// Variables that look like settings and are none: a misspelt one would be ignored in silence.
+    /// Variables that are ignored: those that look like settings and are none, since one may be misspelt, and those
+    /// that hold the text of a placeholder.
     pub(super) fn advice(&self, environment: &Environment) -> Vec<String> {
-        environment
+        let known = |name: &str| NAMES.iter().any(|known| known.1 == name);
+        let ours = environment
             .names()
-            .filter(|name| {
-                name.starts_with("GLOVEBOX_") && !NAMES.iter().any(|known| known.1 == *name)
-            })
-            .map(|name| format!("{name} is set in the environment but is no setting of glovebox"))
-            .collect()
+            .filter(|name| name.starts_with("GLOVEBOX_"));
+        ours.filter_map(|name| match known(name) {
+            false => Some(format!(
+                "{name} is set in the environment but is no setting of glovebox"
+            )),
+            true if environment.holds_placeholder(name) => Some(format!(
+                "{name} holds the text of a placeholder and counts as not set: the program that starts glovebox does \
+                 not replace it"
+            )),
+            true => None,
+        })
+        .collect()
     }
 
     fn find(&self, name: &'static str) -> Result<Option<(String, Origin)>, SettingsError> {
@@ -302,6 +322,22 @@ impl Layers {
             }
         }
         Ok(())
+    }
+}
+
+/// The settings that hold back spending. Where one is lost on its way here, that is an error.
+const LIMITS: [&str; 1] = ["GLOVEBOX_BUDGET_USD_PER_DAY"];
+
+fn refuse_lost_limits(environment: &Environment) -> Result<(), SettingsError> {
+    match LIMITS
+        .into_iter()
+        .find(|name| environment.holds_placeholder(name))
+    {
+        Some(name) => Err(SettingsError(format!(
+            "{name} holds the text of a placeholder, not an amount: the program that starts glovebox does not replace \
+             it; give US dollars as a number such as 2.50, or remove the variable"
+        ))),
+        None => Ok(()),
     }
 }
 

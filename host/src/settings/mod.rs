@@ -19,7 +19,7 @@ use crate::upstream::{ApiKey, KeyError, Origin, Proxy, REQUESTS, Timeouts, Upstr
 pub use check::{duration_text, parse_duration, parse_usd};
 pub use flags::Flags;
 pub use keys::{KeyReport, KeySources};
-pub use layers::{Environment, Origin as ValueOrigin};
+pub use layers::{Environment, NAMES, Origin as ValueOrigin};
 
 use layers::Layers;
 

@@ -146,8 +146,17 @@ fn the_key_by_its_rules() {
         report([("BRAVE_API_KEY", "a"), ("BRAVE_API_KEY_FILE", path)]).origin,
         Some("BRAVE_API_KEY")
     );
-    let literal = report([("BRAVE_ANSWERS_KEY", "${KEY}"), ("BRAVE_API_KEY", "a")]);
-    assert!(matches!(literal.key, Err(KeyError::Placeholder { .. })));
+    for literal in ["${KEY}", "{env:KEY}", "${KEY:-}", " ${KEY} "] {
+        let alone = report([("BRAVE_ANSWERS_KEY", literal), nothing]);
+        assert!(matches!(alone.key, Err(KeyError::Placeholder { .. })));
+        let hidden = report([
+            ("BRAVE_ANSWERS_KEY", literal),
+            ("BRAVE_ANSWERS_KEY_FILE", path),
+        ]);
+        assert_eq!(hidden.origin, Some("BRAVE_ANSWERS_KEY_FILE"));
+        let warning = hidden.warning.unwrap();
+        assert!(warning.contains("BRAVE_ANSWERS_KEY holds"), "{warning}");
+    }
     mode(0o644);
     let readable = report([("BRAVE_ANSWERS_KEY_FILE", path), nothing]);
     assert!(readable.key.is_ok() && readable.warning.unwrap().contains("chmod 600"));
@@ -158,6 +167,25 @@ fn the_key_by_its_rules() {
     assert!(matches!(absent.key, Err(KeyError::Unreadable { .. })));
     let folder_named = report([("BRAVE_ANSWERS_KEY_FILE", home), nothing]);
     assert!(folder_named.key.is_err());
+}
+
+#[test]
+fn a_placeholder_counts_as_not_set_but_never_takes_a_limit_away() {
+    let folder = folder_with("");
+    let home = folder.path().to_str().unwrap();
+    let load = |variable: &str| {
+        let environment = Environment::from([
+            ("XDG_CONFIG_HOME", home),
+            ("XDG_STATE_HOME", home),
+            (variable, "${UNSET}"),
+        ]);
+        Settings::load_from(&Flags::default(), &environment)
+    };
+    let settings = load("GLOVEBOX_STATE_DIR").unwrap();
+    assert_eq!(settings.state_dir.value, folder.path().join(APP));
+    assert!(settings.advice[0].starts_with("GLOVEBOX_STATE_DIR holds"));
+    let error = load("GLOVEBOX_BUDGET_USD_PER_DAY").unwrap_err().to_string();
+    assert!(error.contains("GLOVEBOX_BUDGET_USD_PER_DAY"), "{error}");
 }
 
 #[test]

@@ -114,9 +114,11 @@ impl ApiKey {
     }
 }
 
-/// `${NAME}`, `$NAME`, `{env:NAME}`, `{file:…}`, `{{NAME}}`, `%NAME%`, `<your key>`: as written in config files of
+/// Whether a text is a placeholder: `${NAME}`, `$NAME`, `{env:NAME}`, `{file:…}`, `{{NAME}}`, `%NAME%`, `<your key>`: as written in config files of
 /// clients, and passed on literally by those that do not know them.
-fn is_placeholder(key: &str) -> bool {
+#[must_use]
+pub fn is_placeholder(key: &str) -> bool {
+    let key = key.trim();
     key.starts_with('$')
         || key.starts_with('{')
         || (key.starts_with('%') && key.ends_with('%'))

@@ -29,7 +29,7 @@ pub(crate) use body::{Body, BodyError};
 pub(crate) use client::accepting;
 pub use client::{Client, UpstreamConfig};
 pub use error::{Phase, UpstreamError, exit_of};
-pub use key::{ApiKey, KeyError, SIMULATED_KEY};
+pub use key::{ApiKey, KeyError, SIMULATED_KEY, is_placeholder};
 pub use limiter::{Limiter, NoSlot, REQUESTS, SlidingWindow, SlotFuture};
 pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
 pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};

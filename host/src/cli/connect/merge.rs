@@ -6,6 +6,7 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
+use super::arguments;
 use super::clients::{Entry, Format};
 use super::lines;
 
@@ -61,7 +62,12 @@ fn merged_json(text: &str, entry: &Entry) -> anyhow::Result<String> {
             servers = object_in(&servers, "servers").context("`mcp.servers` is not an object")?;
         }
     }
-    let ours = object_in(&servers, NAME).with_context(|| format!("`{NAME}` is not an object"))?;
+    let mut ours =
+        object_in(&servers, NAME).with_context(|| format!("`{NAME}` is not an object"))?;
+    if let Some(within) = entry.within {
+        ours = object_in(&ours, within)
+            .with_context(|| format!("`{NAME}.{within}` is not an object"))?;
+    }
     for (key, value) in &entry.members {
         set_member(&ours, key, value);
     }
@@ -101,19 +107,46 @@ fn set_member(object: &CstObject, key: &str, value: &Value) {
             }
         }
         (Some(present), _) => {
+            let before = present.value().and_then(|node| node.to_serde_value());
+            let value = combined(key, before.as_ref(), value);
             // Setting an equal value would still rewrite how the user laid it out.
-            let equal = present
-                .value()
-                .and_then(|node| node.to_serde_value())
-                .is_some_and(|present| present == *value);
-            if !equal {
-                present.set_value(input(value));
+            if before.as_ref() != Some(&value) {
+                present.set_value(input(&value));
             }
         }
         (None, _) => {
             object.append(key, input(value));
         }
     }
+}
+
+/// The value of a member that is there already: what a person added to its lists stays.
+fn combined(key: &str, present: Option<&Value>, wanted: &Value) -> Value {
+    let (Some(present), Some(list)) = (present.and_then(texts), texts(wanted)) else {
+        return wanted.clone();
+    };
+    match (key, list.split_first()) {
+        ("args", _) => arguments::merged(&present, &list).into(),
+        // The program and its arguments in one list.
+        ("command", Some((program, arguments))) => {
+            let present = present.get(1..).unwrap_or_default();
+            let all = arguments::merged(present, arguments);
+            std::iter::once(program.clone()).chain(all).collect()
+        }
+        // A person may have left some out.
+        ("tools", _) => present.into(),
+        ("env_vars", _) => {
+            let missing = list.iter().filter(|name| !present.contains(name));
+            present.iter().chain(missing).cloned().collect()
+        }
+        _ => wanted.clone(),
+    }
+}
+
+/// A list of texts.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    let items = value.as_array()?.iter();
+    items.map(|item| item.as_str().map(str::to_owned)).collect()
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -152,24 +185,55 @@ fn merged_toml(text: &str, entry: &Entry) -> anyhow::Result<String> {
         .as_table_like_mut()
         .with_context(|| format!("`{NAME}` is not a table"))?;
     for (key, value) in &entry.members {
-        let starts = matches!(*key, "command" | "args");
-        if !starts && ours.contains_key(key) {
-            continue;
-        }
-        let value = toml_value(value)?;
-        match ours.get_mut(key).and_then(Item::as_value_mut) {
-            Some(present) if same(present, &value) => {}
-            Some(present) => {
+        set_toml(ours, key, value)?;
+    }
+    Ok(document.to_string())
+}
+
+fn set_toml(table: &mut dyn TableLike, key: &str, value: &Value) -> anyhow::Result<()> {
+    if let Value::Object(members) = value {
+        let inner = table
+            .entry(key)
+            .or_insert_with(|| {
+                let mut inner = Table::new();
+                // A table that holds nothing but tables needs no header of its own.
+                inner.set_implicit(members.values().all(Value::is_object));
+                Item::Table(inner)
+            })
+            .as_table_like_mut()
+            .with_context(|| format!("`{key}` is not a table"))?;
+        return members
+            .iter()
+            .try_for_each(|(key, value)| set_toml(inner, key, value));
+    }
+    // What a person set beside these stays.
+    if table.contains_key(key) && !matches!(key, "command" | "args" | "env_vars") {
+        return Ok(());
+    }
+    match table.get_mut(key).and_then(Item::as_value_mut) {
+        Some(present) => {
+            let before = json_texts(present);
+            let value = toml_value(&combined(key, before.as_ref(), value))?;
+            if !same(present, &value) {
                 let decor = present.decor().clone();
                 *present = value;
                 *present.decor_mut() = decor;
             }
-            None => {
-                ours.insert(key, Item::Value(value));
-            }
+        }
+        None => {
+            table.insert(key, Item::Value(toml_value(value)?));
         }
     }
-    Ok(document.to_string())
+    Ok(())
+}
+
+/// A list of texts, as JSON has it.
+fn json_texts(value: &toml_edit::Value) -> Option<Value> {
+    let items = value.as_array()?.iter();
+    items
+        .map(|item| item.as_str().map(Value::from))
+        .collect::<Option<Vec<_>>>()
+        .map(Value::from)
 }
 
 fn same(present: &toml_edit::Value, wanted: &toml_edit::Value) -> bool {

@@ -1,5 +1,6 @@
 //! `glovebox connect CLIENT`: the configuration of a client, printed or merged into its file.
 
+mod arguments;
 mod clients;
 mod lines;
 mod merge;
@@ -12,12 +13,13 @@ use serde_json::json;
 
 use super::output;
 use super::runtime::hold_signals;
+use super::server::{StructuredArg, output_bytes};
 use crate::exit::Exit;
 use crate::files;
 use crate::secrets;
 use crate::settings::Flags;
 pub use clients::Client;
-use clients::{Entry, Format, Launch, Places};
+use clients::{Entry, Format, Launch, Places, Scope};
 
 /// Prints or writes the configuration of an MCP client.
 #[derive(Debug, Args)]
@@ -35,6 +37,15 @@ pub struct Connect {
     /// references, its present value is written into the file.
     #[arg(long, value_name = "NAME")]
     pub key_env: Option<String>,
+    /// Whose configuration is written, for Claude Code
+    #[arg(long, value_enum, value_name = "SCOPE")]
+    pub scope: Option<Scope>,
+    /// Start the server with this: whether results carry structured content beside the text
+    #[arg(long, value_enum)]
+    pub structured: Option<StructuredArg>,
+    /// Start the server with this: the most text of one result, in bytes
+    #[arg(long, value_name = "BYTES", value_parser = output_bytes)]
+    pub max_output: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
@@ -58,11 +69,20 @@ impl Connect {
             );
             return Ok(Exit::Usage);
         }
+        if self.scope.is_some() && !self.client.has_scopes() {
+            output::message(&format_args!(
+                "glovebox: --scope is for claude-code; this client has one configuration; nothing was written"
+            ));
+            return Ok(Exit::Usage);
+        }
         let launch = self.launch(flags, simulate)?;
         let entry = self.client.entry(&launch);
         let path = match &self.path {
             Some(path) => path.clone(),
-            None => self.client.file(&Places::of_this_machine()?),
+            None => {
+                let scope = self.scope.unwrap_or_default();
+                self.client.file(scope, &Places::of_this_machine()?)
+            }
         };
         if self.write {
             self.merge(&entry, &path)
@@ -83,10 +103,18 @@ impl Connect {
         if simulate && !flags.simulate {
             args.push("--simulate".to_owned());
         }
+        if let Some(structured) = self.structured.and_then(|value| value.to_possible_value()) {
+            args.extend(["--structured".to_owned(), structured.get_name().to_owned()]);
+        }
+        if let Some(bytes) = self.max_output {
+            args.extend(["--max-output".to_owned(), bytes.to_string()]);
+        }
         Ok(Launch {
             program,
             args,
             key: (!simulate).then(|| self.key_env.clone()),
+            scope: self.scope.unwrap_or_default(),
+            surroundings: clients::surroundings(),
         })
     }
 

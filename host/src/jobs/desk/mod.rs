@@ -203,6 +203,7 @@ impl Desk {
             }
             if Instant::now() >= until {
                 // It must not begin later, unseen.
+                self.cancel(&id).await?;
                 worker.kill();
                 worker.reap();
                 return Err(worker.did_not_start("it did not begin in time"));

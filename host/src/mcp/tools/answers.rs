@@ -1,8 +1,11 @@
 //! The tool `answers`: one cited answer, read while the client waits.
 
+use std::time::Duration;
+
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::super::Service;
 use super::super::args::Args;
@@ -31,7 +34,9 @@ async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<Told, Jo
     let id = submitted.job.id;
     let (updates, news) = mpsc::unbounded_channel();
     let running = service.desk().run(&id, call.cancel.clone(), updates);
-    let ended = call.reporting(running, Reading::new(news)).await?;
+    let ended = call
+        .reporting(running, Reading::new(news, call.began()))
+        .await?;
     let mut warnings = submitted.warnings;
     warnings.extend(ended.warnings);
     Ok(words::ended(&ended.job, Some(&ended.rendered), &warnings))
@@ -48,15 +53,17 @@ struct Reading {
     phase: Phase,
     characters: usize,
     sources: u32,
+    began: Instant,
 }
 
 impl Reading {
-    const fn new(updates: mpsc::UnboundedReceiver<Update>) -> Self {
+    const fn new(updates: mpsc::UnboundedReceiver<Update>, began: Instant) -> Self {
         Self {
             updates,
             phase: Phase::Waiting,
             characters: 0,
             sources: 0,
+            began,
         }
     }
 
@@ -99,5 +106,10 @@ impl News for Reading {
                 self.characters, self.sources
             ),
         }
+    }
+
+    fn elapsed(&self) -> Duration {
+        // The job is made by the call.
+        self.began.elapsed()
     }
 }

@@ -5,38 +5,36 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::Service;
 use super::super::args::Args;
 use super::super::call::ToolCall;
+use super::super::part::{Part, Row, short_query};
 use super::super::reply::{Reply, Told};
 use super::research::{finished, follow};
 use super::words;
 use crate::jobs::{Desk, Filter, Job, JobsError};
-
-/// The longest part of a question that a list shows.
-const SHOWN: usize = 80;
 
 /// The tool `research_status`.
 pub fn status<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     reply(async move {
         let job = waited(service, &args, call).await?;
         let elapsed = service.elapsed(&job);
-        let text = if job.state.ended() {
-            let id = &job.id;
-            let cost = job.cost.map_or_else(
-                || "at unknown cost".to_owned(),
-                |cost| format!("for {}", job.amount(cost)),
-            );
-            format!(
-                "Research {id} is {} after {elapsed} s, {cost}. Call research_result with research_id \"{id}\" for the report.",
-                job.state
-            )
-        } else {
-            words::unfinished(&job, elapsed)
-        };
-        Ok(Told::new(text, words::structured(&job)))
+        if !job.state.ended() {
+            return Ok(words::unfinished(&job, elapsed));
+        }
+        let id = &job.id;
+        let cost = job.cost.map_or_else(
+            || "at unknown cost".to_owned(),
+            |cost| format!("for {}", job.amount(cost)),
+        );
+        let next = format!("Call research_result with research_id \"{id}\" for the report.");
+        let text = format!(
+            "Research {id} is {} after {elapsed} s, {cost}. {next}",
+            job.state
+        );
+        Ok(told(text, Some(next), &job))
     })
 }
 
@@ -54,18 +52,26 @@ pub fn cancel<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxF
         let id = Desk::parse_id(args.text("research_id").unwrap_or_default())?;
         let before = service.desk().job(&id).await?;
         let job = service.desk().cancel(&id).await?;
-        let text = if before.state.ended() {
-            format!("Research {id} had ended before: it is {}.", job.state)
+        let next = "research_result gives what had come.".to_owned();
+        Ok(if before.state.ended() {
+            let text = format!("Research {id} had ended before: it is {}.", job.state);
+            told(text, None, &job)
         } else if job.state.ended() {
-            format!(
-                "Research {id} is {}. research_result gives what had come.",
-                job.state
-            )
+            let text = format!("Research {id} is {}. {next}", job.state);
+            told(text, Some(next), &job)
         } else {
-            format!("Research {id} was asked to stop and will in a moment.")
-        };
-        Ok(Told::new(text, words::structured(&job)))
+            let text = format!("Research {id} was asked to stop and will in a moment.");
+            told(text.clone(), Some(text), &job)
+        })
     })
+}
+
+fn told(text: String, next: Option<String>, job: &Job) -> Told {
+    let part = Part {
+        next,
+        ..Part::of(job)
+    };
+    Told::new(text, part)
 }
 
 /// The tool `research_list`.
@@ -85,7 +91,7 @@ pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFut
         for job in &jobs {
             let _ = write!(text, "\n- {}", line(job));
         }
-        let listed: Vec<Value> = jobs.iter().map(Job::to_json).collect();
+        let listed: Vec<Row<'_>> = jobs.iter().map(Row::of).collect();
         Ok(Told::new(
             text,
             json!({ "state": "listed", "jobs": listed }),
@@ -99,12 +105,12 @@ pub fn line(job: &Job) -> String {
     let cost = job
         .cost
         .map_or_else(String::new, |cost| format!(" {}", job.amount(cost)));
-    let query: String = job.query.chars().take(SHOWN).collect();
     format!(
-        "{} {}{cost} {}: {query}",
+        "{} {}{cost} {}: {}",
         job.id,
         job.state,
-        job.created.rfc3339()
+        job.created.rfc3339(),
+        short_query(job)
     )
 }
 

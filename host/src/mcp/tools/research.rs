@@ -8,9 +8,11 @@ use rmcp::model::CreateTaskResult;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::super::agent_words::without_flags;
 use super::super::args::Args;
 use super::super::call::{News, ToolCall};
 use super::super::call_of::research_question;
+use super::super::part::Part;
 use super::super::reply::{Reply, Told};
 use super::super::{Service, tasks};
 use super::words;
@@ -45,22 +47,37 @@ pub fn research<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> Box
 fn told(submitted: &Submitted) -> Told {
     let job = &submitted.job;
     let id = &job.id;
-    let begun = if submitted.already_running {
+    let running = submitted.already_running;
+    let begun = if running {
         format!(
             "The same research is running already, as {id}: it was not started, and not billed, twice."
         )
     } else {
         format!("Research {id} has started.")
     };
-    let mut text = format!(
-        "{begun} It takes 1 to 6 minutes and goes on by itself. Call research_result with research_id \"{id}\" and \
+    let next = format!(
+        "It takes 1 to 6 minutes and goes on by itself. Call research_result with research_id \"{id}\" and \
          wait_seconds 50 until it is done; research_cancel stops it."
     );
-    for warning in &submitted.warnings {
+    let mut text = format!("{begun} {next}");
+    let warnings = submitted.warnings.iter();
+    let warnings: Vec<String> = warnings.map(|warning| without_flags(warning)).collect();
+    for warning in &warnings {
         text.push_str("\nNote: ");
         text.push_str(warning);
     }
-    Told::new(text, words::structured(job))
+    let notes: Vec<&str> = running
+        .then_some(begun.as_str())
+        .into_iter()
+        .chain(warnings.iter().map(String::as_str))
+        .collect();
+    let part = Part {
+        next: Some(next),
+        note: (!notes.is_empty()).then(|| notes.join(" ")),
+        already_running: running,
+        ..Part::of(job)
+    };
+    Told::new(text, part)
 }
 
 async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, JobsError> {
@@ -106,14 +123,7 @@ pub async fn follow(
         }
         Ok(watch.job().clone())
     };
-    call.reporting(
-        waiting,
-        Progress {
-            news,
-            began: call.began(),
-        },
-    )
-    .await
+    call.reporting(waiting, Progress { news, service }).await
 }
 
 async fn to_the_end(watch: &mut Watch, seen: &watch::Sender<Job>) -> Result<(), JobsError> {
@@ -129,20 +139,19 @@ async fn to_the_end(watch: &mut Watch, seen: &watch::Sender<Job>) -> Result<(), 
 /// When the id is unknown or has expired.
 pub async fn finished(service: &Service, job: &Job) -> Result<Told, JobsError> {
     if !job.state.ended() {
-        let text = words::unfinished(job, service.elapsed(job));
-        return Ok(Told::new(text, words::structured(job)));
+        return Ok(words::unfinished(job, service.elapsed(job)));
     }
     let outcome = service.desk().outcome(&job.id).await?;
     Ok(words::ended(job, outcome.as_ref(), &[]))
 }
 
 /// What the reports of a followed job are made from.
-struct Progress {
+struct Progress<'a> {
     news: watch::Receiver<Job>,
-    began: Instant,
+    service: &'a Service,
 }
 
-impl News for Progress {
+impl News for Progress<'_> {
     async fn next(&mut self) {
         if self.news.changed().await.is_err() {
             std::future::pending().await
@@ -150,6 +159,10 @@ impl News for Progress {
     }
 
     fn message(&self) -> String {
-        words::progress(&self.news.borrow(), self.began.elapsed().as_secs())
+        words::progress(&self.news.borrow(), self.elapsed().as_secs())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.service.run_time(&self.news.borrow())
     }
 }

@@ -4,14 +4,20 @@ use std::fmt::Write as _;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::Service;
+use super::super::agent_words::without_flags;
 use super::super::args::Args;
 use super::super::call::ToolCall;
-use super::super::reply::{Reply, Told};
+use super::super::part::Row;
+use super::super::reply::{Reply, Told, in_words};
+use super::super::service::KeyState;
 use super::jobs;
 use crate::jobs::{Filter, Job, JobsError, State};
+
+/// The version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The most running jobs that are named.
 const SHOWN: usize = 20;
@@ -23,49 +29,66 @@ pub fn status<'a>(service: &'a Service, _args: Args, _call: &'a ToolCall) -> Box
 
 async fn told(service: &Service) -> Told {
     let config = service.config();
-    let version = env!("CARGO_PKG_VERSION");
-    let (ready, key) = match (config.key)() {
-        Ok(key) => ("ready", key),
-        Err(missing) => ("no-key", format!("missing: {missing}")),
+    let found = (config.key)();
+    let (mut state, key) = match &found.key {
+        Ok(key) => ("ready", key.as_str()),
+        Err(_) => ("no-key", "missing"),
     };
-    let (component, bounds) = (&config.answers.component, &config.answers.bounds);
+    let bounds = &config.answers.bounds;
     let mut text = format!(
-        "glovebox {version}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
+        "glovebox {VERSION}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
         bounds.memory_bytes >> 20,
         bounds.cpu.as_millis(),
         bounds.output_bytes >> 20,
     );
-    let sandbox = json!({
-        "memory_bytes": bounds.memory_bytes,
-        "cpu_ms_per_call": u64::try_from(bounds.cpu.as_millis()).unwrap_or(u64::MAX),
-        "output_bytes_per_call": bounds.output_bytes,
-        "component": component,
+    let stored = stored(service, &mut text).await.unwrap_or_else(|error| {
+        let _ = write!(text, "\nJobs and spend: {}", in_words(&error));
+        state = "no-store";
+        json!({})
     });
-    let (state, spend, running) = match stored(service, &mut text).await {
-        Ok((spend, running)) => (ready, spend, running),
-        Err(error) => {
-            let _ = write!(text, "\nJobs and spend: {error}");
-            ("no-store", json!({}), Vec::new())
-        }
-    };
-    for advice in &config.advice {
+    let advice = advice(&found, &config.advice);
+    for advice in &advice {
         let _ = write!(text, "\nAdvice: {advice}");
     }
-    Told::new(
-        text,
-        json!({ "state": state, "version": version, "key": key, "sandbox": sandbox, "spend": spend, "jobs": running, "advice": config.advice }),
-    )
+    let mut part = json!({
+        "state": state,
+        "version": VERSION,
+        "key": key,
+        "sandbox": {
+            "memory_bytes": bounds.memory_bytes,
+            "cpu_ms": u64::try_from(bounds.cpu.as_millis()).unwrap_or(u64::MAX),
+            "output_bytes": bounds.output_bytes,
+        },
+        "advice": advice,
+    });
+    if let (Some(part), Value::Object(stored)) = (part.as_object_mut(), stored) {
+        part.extend(stored);
+    }
+    Told::new(text, part)
 }
 
-async fn stored(service: &Service, text: &mut String) -> Result<(Value, Vec<Value>), JobsError> {
+/// What should be done, the missing key first.
+fn advice(found: &KeyState, settings: &[String]) -> Vec<String> {
+    let missing = found.key.as_ref().err();
+    let all = missing.into_iter().chain(&found.advice).chain(settings);
+    all.map(|advice| without_flags(advice)).collect()
+}
+
+/// Adds what the store knows to the text, and gives its members of the structured part.
+async fn stored(service: &Service, text: &mut String) -> Result<Value, JobsError> {
     let spend = service.desk().spend(1).await?;
+    let total = &spend.total;
+    let mut sums = Map::new();
+    sums.insert("calls".into(), json!(total.calls));
+    sums.insert("cost_usd".into(), json!(total.spent.usd()));
     let _ = write!(
         text,
         "\nSpent today (UTC): {} in {} calls",
-        spend.total.spent, spend.total.calls
+        total.spent, total.calls
     );
-    if spend.total.unknown_calls > 0 {
-        let (calls, counted) = (spend.total.unknown_calls, spend.total.unknown);
+    if total.unknown_calls > 0 {
+        let (calls, counted) = (total.unknown_calls, total.unknown);
+        sums.insert("unknown_counted_usd".into(), json!(counted.usd()));
         let _ = write!(
             text,
             ", and {calls} calls of unknown cost counted at {counted}"
@@ -80,6 +103,7 @@ async fn stored(service: &Service, text: &mut String) -> Result<(Value, Vec<Valu
     }
     match &spend.budget {
         Some(budget) => {
+            sums.insert("left_usd".into(), json!(budget.left.usd()));
             let _ = write!(
                 text,
                 "; {} left of the budget of {}",
@@ -88,6 +112,16 @@ async fn stored(service: &Service, text: &mut String) -> Result<(Value, Vec<Valu
         }
         None => text.push_str("; no budget set"),
     }
+    let running = running(service).await?;
+    let _ = write!(text, "\nRunning: {}", running.len());
+    for job in &running {
+        let _ = write!(text, "\n- {}", jobs::line(job));
+    }
+    let rows: Vec<Row<'_>> = running.iter().map(Row::of).collect();
+    Ok(json!({ "spend": sums, "jobs": rows }))
+}
+
+async fn running(service: &Service) -> Result<Vec<Job>, JobsError> {
     let mut running = Vec::new();
     for state in [State::Running, State::Queued] {
         let filter = Filter {
@@ -96,9 +130,5 @@ async fn stored(service: &Service, text: &mut String) -> Result<(Value, Vec<Valu
         };
         running.extend(service.desk().list(filter, SHOWN).await?);
     }
-    let _ = write!(text, "\nRunning: {}", running.len());
-    for job in &running {
-        let _ = write!(text, "\n- {}", jobs::line(job));
-    }
-    Ok((spend.to_json(), running.iter().map(Job::to_json).collect()))
+    Ok(running)
 }

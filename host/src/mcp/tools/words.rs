@@ -1,8 +1,10 @@
 //! How a job is told to a model or a person.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::super::reply::{Told, slim};
+use super::super::agent_words::without_flags;
+use super::super::part::Part;
+use super::super::reply::Told;
 use crate::answers::cost;
 use crate::jobs::{Job, JobFault, Rendered, State};
 
@@ -12,16 +14,22 @@ pub fn uri(job: &Job) -> String {
     format!("research://{}", job.id)
 }
 
-/// A job that has not ended: how far it is and what to do next.
+/// Returns what is told of a job that has not ended: how far it is and what to do next.
 #[must_use]
-pub fn unfinished(job: &Job, elapsed_seconds: u64) -> String {
+pub fn unfinished(job: &Job, elapsed_seconds: u64) -> Told {
     let id = &job.id;
-    format!(
-        "Research {id} is {}: {}.\nNot finished yet. Call research_result with research_id \"{id}\" and wait_seconds 50 \
-         until it is; it goes on by itself meanwhile.",
-        job.state,
-        progress(job, elapsed_seconds),
-    )
+    let progress = progress(job, elapsed_seconds);
+    let next = format!(
+        "Not finished yet. Call research_result with research_id \"{id}\" and wait_seconds 50 until it is; it goes on \
+         by itself meanwhile."
+    );
+    let text = format!("Research {id} is {}: {progress}.\n{next}", job.state);
+    let part = Part {
+        next: Some(next),
+        progress: Some(progress),
+        ..Part::of(job)
+    };
+    Told::new(text, part)
 }
 
 /// How far a job is, in a line.
@@ -47,26 +55,23 @@ pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
     )
 }
 
-/// The structured content of a job that has not ended, or of one whose outcome was not asked for.
-#[must_use]
-pub fn structured(job: &Job) -> Value {
-    json!({ "state": job.state, "research_id": job.id, "job": job.to_json() })
-}
-
 /// An ended job, with its outcome if there is one.
 #[must_use]
 pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Told {
     let answered = outcome.is_some_and(has_answer);
     let mut text = String::new();
-    if let Some(opening) = opening(job, answered) {
-        text.push_str(&opening);
+    let opening = opening(job, answered);
+    if let Some(opening) = &opening {
+        text.push_str(opening);
         text.push_str("\n\n");
     }
     if let Some(outcome) = outcome.filter(|_| answered || job.state == State::Done) {
         text.push_str(&outcome.markdown);
         text.push_str("\n\n");
     }
-    for note in job.note.iter().chain(warnings) {
+    let notes = job.note.iter().chain(warnings);
+    let notes: Vec<String> = notes.map(|note| without_flags(note)).collect();
+    for note in &notes {
         text.push_str("Note: ");
         text.push_str(note);
         text.push_str(".\n");
@@ -76,16 +81,13 @@ pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Told
         job.id,
         uri(job)
     ));
-    let mut content = Map::new();
-    content.insert("state".into(), json!(job.state));
-    content.insert("research_id".into(), json!(job.id));
-    content.insert("job".into(), job.to_json());
-    if let Some(outcome) = outcome {
-        content.insert("outcome".into(), slim(&outcome.json));
-    }
+    let mut part = Part::ended(job, outcome, uri(job));
+    let sentences = notes.iter().map(|note| format!("{note}."));
+    let said: Vec<String> = opening.into_iter().chain(sentences).collect();
+    part.note = (!said.is_empty()).then(|| said.join(" "));
     Told {
         text,
-        structured: Some(Value::Object(content)),
+        structured: Some(part.into()),
         failed: match job.state {
             State::Failed => true,
             State::Interrupted => !answered,
@@ -108,10 +110,8 @@ fn opening(job: &Job, answered: bool) -> Option<String> {
         .as_ref()
         .map_or_else(String::new, |JobFault { message, .. }| {
             // The message of a cancelled job begins with that word too.
-            format!(
-                ": {}",
-                message.strip_prefix("cancelled; ").unwrap_or(message)
-            )
+            let message = message.strip_prefix("cancelled; ").unwrap_or(message);
+            format!(": {}", without_flags(message))
         });
     let kept = if answered {
         " What had come follows; it is incomplete."
