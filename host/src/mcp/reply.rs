@@ -152,18 +152,6 @@ pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String
     format!("{}{notice}", text.get(..end).unwrap_or_default())
 }
 
-/// The text, or as much of it as fits together with the notice, cut between two characters.
-#[must_use]
-pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    let notice = notice(text.len());
-    let room = limit.saturating_sub(notice.len());
-    let end = text.floor_char_boundary(room);
-    format!("{}{notice}", text.get(..end).unwrap_or_default())
-}
-
 /// The text, or as much of it as fits together with a notice that counts the lines left out: in a list, each is an entry.
 fn cut_lines(text: &str, limit: usize, place: &str) -> String {
     if text.len() <= limit {
@@ -260,9 +248,15 @@ mod tests {
             let content = result.structured_content.unwrap();
             assert!(size(&content) <= limit, "{} of {limit}", size(&content));
             let note = content["note"].as_str().unwrap();
-            assert!(note.contains("sources: ") && note.contains("of 5000"), "{note}");
+            assert!(
+                note.contains("sources: ") && note.contains("of 5000"),
+                "{note}"
+            );
         }
-        let long = Told::new("t", json!({ "state": "done", "answer": "\"a".repeat(9000) }));
+        let long = Told::new(
+            "t",
+            json!({ "state": "done", "answer": "\"a".repeat(9000) }),
+        );
         let content = long.result(2048, true).structured_content.unwrap();
         assert!(size(&content) <= 2048, "{}", size(&content));
         assert!(content["answer"].as_str().unwrap().starts_with("\"a"));
