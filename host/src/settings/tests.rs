@@ -53,7 +53,7 @@ fn each_layer_wins_over_the_next() {
     assert!(!settings.capture.value);
     assert_eq!(settings.timeout_answer.origin, ValueOrigin::Default);
     assert_eq!(settings.state_dir.value, folder.path().join(APP));
-    assert_eq!(settings.table().len(), layers::NAMES.len());
+    assert_eq!(settings.table().len(), NAMES.len());
     let given = settings.as_environment();
     for (variable, value) in [
         ("GLOVEBOX_PACE", "0"),
