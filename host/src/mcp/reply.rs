@@ -165,7 +165,10 @@ fn bounded(mut value: Value, limit: usize, notice: &dyn Fn(usize) -> String) -> 
         return value;
     }
     if let Some(Value::String(answer)) = value.get_mut("answer") {
-        let room = answer.len().saturating_sub(total - limit);
+        // JSON writes some characters as two bytes and more: the answer keeps its share of what is left.
+        let written = Value::from(answer.as_str()).to_string().len();
+        let left = limit.saturating_sub(total.saturating_sub(written));
+        let room = left * answer.len() / written.max(1);
         *answer = cut(answer, room, notice);
     }
     for list in LISTS {
