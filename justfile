@@ -45,3 +45,7 @@ agents *arguments:
 # Run what continuous integration runs
 ci:
     .ci/run
+
+# Drive real agent clients through whole turns on loopback (installs 2 GB of packages; not in CI)
+agents *arguments:
+    tests/agents/run {{arguments}}

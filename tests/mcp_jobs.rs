@@ -205,6 +205,58 @@ fn subscriptions_tell_of_changes_in_the_newer_era() {
 }
 
 #[test]
+fn changes_of_the_list_are_told_at_most_once_in_five_seconds() {
+    let simulator = Simulator::start("0");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    server.ask("resources/list", json!({}));
+    let told = |message: &Value| message["method"] == "notifications/resources/list_changed";
+    server.call("research_submit", json!({"query": "the first"}));
+    server.wait_for(told);
+    // Some clients print each notice: the next one takes its time, however many jobs there are.
+    let first = Instant::now();
+    for query in ["one more", "and another", "and the last"] {
+        server.call("research_submit", json!({"query": query}));
+    }
+    server.wait_for(told);
+    assert!(
+        first.elapsed() >= Duration::from_millis(4500),
+        "{:?}",
+        first.elapsed()
+    );
+    assert!(!server.settled().iter().any(told));
+    server.leave();
+}
+
+#[test]
+fn progress_of_a_wait_counts_the_time_of_the_job() {
+    let simulator = Simulator::start("0.05");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let submitted = server.call("research_submit", json!({"query": "q"}));
+    let research = submitted["structuredContent"]["research_id"].clone();
+    server.call(
+        "research_status",
+        json!({"research_id": research, "wait_seconds": 1}),
+    );
+    let call = json!({
+        "name": "research_result",
+        "arguments": {"research_id": research, "wait_seconds": 50},
+        "_meta": {"progressToken": 1},
+    });
+    let id = server.request("tools/call", call);
+    let progress = server.wait_for(|message| message["method"] == "notifications/progress");
+    let seconds = progress["params"]["progress"].as_f64().unwrap();
+    assert!(seconds >= 1.0, "{progress}");
+    let message = progress["params"]["message"].as_str().unwrap();
+    assert!(!message.starts_with("0 s"), "{progress}");
+    server.reply(id);
+    server.leave();
+}
+
+#[test]
 fn a_long_research_hands_back_its_id_before_clients_give_up() {
     let simulator = Simulator::start("1");
     let state = state();

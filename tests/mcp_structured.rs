@@ -97,6 +97,16 @@ fn structured_content_can_be_asked_for_and_switched_off() {
     });
 }
 
+#[test]
+fn the_documentation_has_the_table_of_clients() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/clients.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for client in CLIENTS {
+        let row = format!("| `{}` | {} |", client.name, client.seen);
+        assert!(page.contains(&row), "{row} is not in docs/clients.md");
+    }
+}
+
 /// Holds a result against its tool's output schema and against what is documented of every structured part.
 fn check_part(tools: &Value, tool: &str, result: &Value) {
     let listed = tools.as_array().unwrap();

@@ -2,7 +2,7 @@
 //
 // `setup(world, url)` writes the client's own settings, which name the model at `url`; `connect` is the client's name
 // for `glovebox connect`; `turn(world, url, prompt, again)` gives the command of a turn, `again` to go on with the last
-// conversation. Each runs without the client's telemetry, updates and sign-in.
+// conversation, which a client that `forgets` cannot. Each runs without the client's telemetry, updates and sign-in.
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -158,16 +158,13 @@ const cline = {
   setup(world, url) {
     world.once([npm('cline'), 'auth', '-p', 'openai-compatible', '-k', 'none', '-m', 'scripted', '-b', `${url}/v1`]);
   },
-  turn: (world, _url, prompt, again) => ({
-    argv: [npm('cline'), '-P', 'openai-compatible', '-m', 'scripted', ...(again ? ['--id', lastSession(world)] : []), prompt],
+  // It goes on with a conversation on a terminal only (`--id` with a prompt says so).
+  forgets: true,
+  turn: (_world, _url, prompt) => ({
+    argv: [npm('cline'), '-P', 'openai-compatible', '-m', 'scripted', prompt],
     env: {},
   }),
 };
-
-function lastSession(world) {
-  const [last] = JSON.parse(world.once([npm('cline'), 'history', '--json']));
-  return last.id ?? last.sessionId;
-}
 
 const pydantic = {
   name: 'pydantic-ai',

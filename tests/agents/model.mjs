@@ -22,7 +22,8 @@ export class Model {
     this.#server.closeAllConnections();
   }
 
-  // Begins a turn. A step is { tool, args } or { text }; `$ID` in args is the research id that was shown last. What
+  // Begins a turn. A step is { tool, args } or { text }; `$ID` in args is the research id that a tool, or else
+  // a prompt, showed last. What
   // belongs to the turn is known by the marker, which the prompt must hold.
   begin(marker, steps) {
     this.#turn = { marker, steps };
@@ -87,6 +88,8 @@ function named(tools, name) {
 }
 
 function lastId({ protocol, body }) {
-  const shown = protocol.items(body).flatMap((item) => protocol.results(item));
-  return shown.flatMap(({ text }) => text.match(RESEARCH_ID) ?? []).at(-1) ?? 'none';
+  const items = protocol.items(body);
+  const shown = items.flatMap((item) => protocol.results(item)).flatMap(({ text }) => text.match(RESEARCH_ID) ?? []);
+  // What the person wrote, where no tool has shown one.
+  return shown.at(-1) ?? JSON.stringify(items).match(RESEARCH_ID)?.at(-1) ?? 'none';
 }

@@ -28,7 +28,9 @@ function begin(run, steps, again = false) {
   turns += 1;
   const marker = `turn-${process.pid}-${turns}`;
   run.model.begin(marker, steps);
-  const command = run.client.turn(run.world, run.url, `Follow the script ${marker}.`, again);
+  // A person who begins anew copies the id.
+  const id = again && run.client.forgets ? ` The research is ${run.world.jobs()[0].research_id}.` : '';
+  const command = run.client.turn(run.world, run.url, `Follow the script ${marker}.${id}`, again);
   return { client: run.world.start(command), marker };
 }
 

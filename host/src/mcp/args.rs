@@ -406,7 +406,7 @@ mod tests {
             about: "",
         },
         Param {
-            name: "wait",
+            name: "pause",
             kind: Kind::Clamped(0, 50),
             absent: Absent::Whole(0),
             about: "Seconds",
@@ -488,11 +488,11 @@ mod tests {
             (json!("120"), 50, true),
             (json!(-1), 0, true),
         ] {
-            let args = read(json!({"query": "q", "wait": given})).unwrap();
-            assert_eq!(args.whole("wait"), Some(taken));
+            let args = read(json!({"query": "q", "pause": given})).unwrap();
+            assert_eq!(args.whole("pause"), Some(taken));
             assert_eq!(args.notes().len(), usize::from(said), "{args:?}");
         }
-        assert!(read(json!({"query": "q", "wait": "long"})).is_err());
+        assert!(read(json!({"query": "q", "pause": "long"})).is_err());
     }
 
     #[test]
@@ -501,7 +501,7 @@ mod tests {
         let about = |name: &str| schema["properties"][name]["description"].clone();
         assert_eq!(about("rounds"), "1 to 5, default 4");
         assert_eq!(about("think"), "default true");
-        assert_eq!(about("wait"), "Seconds; 0 to 50, default 0");
+        assert_eq!(about("pause"), "Seconds; 0 to 50, default 0");
         assert_eq!(about("query"), "What");
         assert_eq!(about("state"), Value::Null);
     }
