@@ -40,7 +40,7 @@ impl Stdio {
 }
 
 /// Serves one client to its end. An end before the conversation opened is no error: clients probe.
-async fn serve(handler: Guarded, transport: stdio::Stdio) {
+pub(super) async fn serve(handler: Guarded, transport: stdio::Stdio) {
     match handler.serve(transport).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {

@@ -23,6 +23,7 @@ mod recovery;
 mod result;
 mod runner;
 mod sending;
+mod sessions;
 mod sqlite;
 mod stop;
 mod store;
@@ -36,6 +37,7 @@ pub use self::home::Home;
 pub use self::model::{Job, JobFault, JobId, Micros, State};
 pub use self::outside::{Outside, OutsideCall};
 pub use self::runner::{Ended, Phase, Update};
+pub use self::sessions::{SessionStore, StoredSession};
 pub use self::sqlite::SqliteStore;
 pub use self::store::{
     End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, Settlement, Slot,

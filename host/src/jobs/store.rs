@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::clock::Millis;
 use super::model::{Job, JobFault, JobId, Micros, State};
+use super::sessions::SessionStore;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, Error)]
@@ -219,7 +220,7 @@ pub enum Slot {
 }
 
 /// A store of jobs, shared by all processes of a user.
-pub trait JobStore: Send + Sync + std::fmt::Debug {
+pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
     /// Stores a job as `queued` and makes its reservation, unless the same runs already or it could pass the
     /// budget; all in one transaction.
     ///

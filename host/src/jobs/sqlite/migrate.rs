@@ -7,7 +7,10 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::{SqliteStore, StoreError};
 
 /// Every step, in order; a step that was released is never changed.
-const STEPS: &[&str] = &[include_str!("migrations/0001_jobs.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_jobs.sql"),
+    include_str!("migrations/0002_sessions.sql"),
+];
 
 /// What a look at the schema gave.
 enum Schema {
