@@ -229,6 +229,43 @@ fn the_arguments_that_people_have_are_taken() {
 }
 
 #[test]
+fn arguments_that_clients_add_to_every_call_are_ignored() {
+    let simulator = Simulator::start("0");
+    let state = state();
+    let mut server = Server::start(state.path(), Some(&simulator), &[]);
+    server.initialize(LATEST);
+    let added =
+        json!({"wait_for_previous": true, "task_progress": "- [x] look", "_trace": {"id": 1}});
+    for tool in server.ask("tools/list", json!({}))["result"]["tools"]
+        .as_array()
+        .unwrap()
+    {
+        let mut arguments = added.clone();
+        for name in tool["inputSchema"]["required"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            arguments[name.as_str().unwrap()] = json!("no-such-thing");
+        }
+        let name = tool["name"].as_str().unwrap();
+        let result = server.call(name, arguments);
+        assert!(
+            !text(&result).contains("is not an argument"),
+            "{name}: {result}"
+        );
+    }
+    let answer = server.call(
+        "answers",
+        json!({"query": "q", "language": "en_US", "country": "null", "wait_for_previous": false}),
+    );
+    assert_eq!(answer["structuredContent"]["state"], "done", "{answer}");
+    let sent = simulator.wait_for(|record| record["body"]["language"] == "en-us");
+    assert!(sent["body"].get("country").is_none(), "{sent}");
+    server.leave();
+}
+
+#[test]
 fn documented_defaults_are_sent() {
     let simulator = Simulator::start("0");
     let state = state();

@@ -1,7 +1,8 @@
 //! Tool arguments: what a tool takes, the schema that says so, and reading what a model really sends.
 //!
-//! Models send `"4"` for 4, `"true"` for true, and null or an empty string for what they leave out. All
-//! of that is understood; what is not is named, all of it at once, so that one retry suffices.
+//! Models send `"4"` for 4, `"true"` for true, `en_US` for `en-us`, and null, `"null"` or an empty string for what they
+//! leave out, and clients add arguments of their own. All of that is understood; what is not is named, all of it at
+//! once, so that one retry suffices.
 
 use serde_json::{Map, Value, json};
 
@@ -57,7 +58,7 @@ pub fn schema(params: &[Param]) -> Map<String, Value> {
         .collect();
     let required: Vec<&str> = params
         .iter()
-        .filter(|param| matches!(param.absent, Absent::Refused))
+        .filter(|param| is_required(param))
         .map(|param| param.name)
         .collect();
     let mut schema = Map::new();
@@ -68,6 +69,10 @@ pub fn schema(params: &[Param]) -> Map<String, Value> {
     }
     schema.insert("additionalProperties".into(), false.into());
     schema
+}
+
+const fn is_required(param: &Param) -> bool {
+    matches!(param.absent, Absent::Refused)
 }
 
 fn property(param: &Param) -> Value {
@@ -112,9 +117,12 @@ impl Args {
             }
         }
         let known: Vec<&str> = params.iter().map(|param| param.name).collect();
-        for name in given.keys().filter(|name| !known.contains(&name.as_str())) {
-            wrong.push(unknown(name, &known));
-        }
+        wrong.extend(
+            given
+                .keys()
+                .filter(|name| !known.contains(&name.as_str()) && !is_from_client(name))
+                .map(|name| unknown(name, &known)),
+        );
         if wrong.is_empty() {
             Ok(Self(read))
         } else {
@@ -139,6 +147,15 @@ impl Args {
     pub fn whole(&self, name: &str) -> Option<i64> {
         self.0.get(name).and_then(Value::as_i64)
     }
+}
+
+/// Arguments that clients are known to add to every call, whatever its schema says: Gemini CLI the first, Cline the
+/// second.
+const FROM_CLIENTS: [&str; 2] = ["wait_for_previous", "task_progress"];
+
+/// Returns whether an argument is the client's own, to be ignored: a known one, or one that its name marks as private.
+fn is_from_client(name: &str) -> bool {
+    name.starts_with('_') || FROM_CLIENTS.contains(&name)
 }
 
 fn unknown(name: &str, known: &[&str]) -> String {
@@ -168,14 +185,16 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
     let given = match given {
         None | Some(Value::Null) => return left_out(param),
         Some(Value::String(text)) if text.trim().is_empty() => return left_out(param),
+        // A required text may well be this word.
+        Some(Value::String(text)) if text.trim() == "null" && !is_required(param) => {
+            return left_out(param);
+        }
         Some(given) => given,
     };
     let read = match param.kind {
         Kind::Text => text(given).map(Value::String),
         Kind::Country => text(given).and_then(country).map(Value::String),
-        Kind::Language => text(given)
-            .filter(|text| is_language(text))
-            .map(Value::String),
+        Kind::Language => text(given).and_then(language).map(Value::String),
         Kind::Word(words) => word(words, given).map(Value::from),
         Kind::Flag => flag(given).map(Value::Bool),
         Kind::Whole(least, most) => whole(given)
@@ -223,14 +242,17 @@ fn country(text: String) -> Option<String> {
     (letters && text.len() == 2).then_some(text)
 }
 
-fn is_language(text: &str) -> bool {
+/// Returns a language code in the form that the upstream takes: a locale's underscore and upper case are understood.
+fn language(text: String) -> Option<String> {
+    let text = text.replace('_', "-").to_ascii_lowercase();
     let mut parts = text.split('-');
     let first = parts.next().unwrap_or_default();
     let letters = |part: &str| part.chars().all(|letter| letter.is_ascii_alphabetic());
     let code = |part: &str| part.chars().all(|letter| letter.is_ascii_alphanumeric());
-    (2..=3).contains(&first.len())
+    let fits = (2..=3).contains(&first.len())
         && letters(first)
-        && parts.all(|part| (2..=8).contains(&part.len()) && code(part))
+        && parts.all(|part| (2..=8).contains(&part.len()) && code(part));
+    fits.then_some(text)
 }
 
 fn word(words: &[&'static str], given: &Value) -> Option<&'static str> {
@@ -272,7 +294,7 @@ fn whole_float(number: f64) -> Option<i64> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 
@@ -286,6 +308,12 @@ mod tests {
         Param {
             name: "country",
             kind: Kind::Country,
+            absent: Absent::Nothing,
+            about: "",
+        },
+        Param {
+            name: "language",
+            kind: Kind::Language,
             absent: Absent::Nothing,
             about: "",
         },
@@ -327,13 +355,47 @@ mod tests {
                 assert_eq!(args.text("state"), Some("done"));
             }
         }
-        for absent in [json!(null), json!("")] {
-            let args =
-                read(json!({"query": "q", "rounds": absent, "think": absent, "country": absent}))
-                    .unwrap();
+        for absent in [json!(null), json!(""), json!("null"), json!(" null ")] {
+            let args = read(json!({
+                "query": "null", "rounds": absent, "think": absent, "country": absent, "language": absent,
+            }))
+            .unwrap();
+            assert_eq!(args.text("query"), Some("null"));
+            assert_eq!(args.text("language"), None);
             assert_eq!(args.whole("rounds"), Some(4));
             assert_eq!(args.flag("think"), Some(true));
             assert_eq!(args.text("country"), None);
+        }
+    }
+
+    #[test]
+    fn a_locale_is_a_language() {
+        for (given, sent) in [
+            ("en", Some("en")),
+            ("en_US", Some("en-us")),
+            ("pt-BR", Some("pt-br")),
+            ("zh_Hans_CN", Some("zh-hans-cn")),
+            ("english", None),
+            ("en_", None),
+            ("en_US.UTF-8", None),
+        ] {
+            let args = read(json!({"query": "q", "language": given}));
+            let read = args
+                .ok()
+                .and_then(|args| args.text("language").map(str::to_owned));
+            assert_eq!(read.as_deref(), sent, "{given}");
+        }
+    }
+
+    #[test]
+    fn what_clients_add_is_ignored_and_nothing_else() {
+        let args = read(json!({
+            "query": "q", "wait_for_previous": true, "task_progress": "- [ ] step", "_meta": {}, "_reason": 1,
+        }));
+        assert_eq!(args.unwrap().text("query"), Some("q"));
+        for other in ["wait", "wait_for_previous_", "Task_progress", "reason", ""] {
+            let wrong = read(json!({"query": "q", other: 1})).unwrap_err();
+            assert!(wrong[0].starts_with(&format!("`{other}`")), "{wrong:?}");
         }
     }
 

@@ -132,6 +132,9 @@ impl Envelope {
                 return refuse(rmcp::ErrorData::invalid_params(message, None));
             }
         };
+        if let Some(error) = methods::wrong_list_params(method, &params) {
+            return refuse(error);
+        }
         match serde_json::from_value::<ClientJsonRpcMessage>(Value::Object(self.message)) {
             Ok(JsonRpcMessage::Request(request))
                 if !matches!(request.request, ClientRequest::CustomRequest(_)) =>

@@ -38,13 +38,22 @@ pub(super) fn not_found(method: &str) -> ErrorData {
 /// Returns why a request that could not be read as one of the known ones cannot be served: its method is unknown, or
 /// its parameters do not fit.
 pub(super) fn why_unreadable(method: &str, params: Map<String, Value>) -> ErrorData {
-    let Some(check) = check_of(method) else {
-        return not_found(method);
-    };
-    let reason = match params.get("_meta") {
-        Some(meta) if !meta.is_object() => Some("`_meta` must be an object".to_owned()),
-        _ => check(Value::Object(params)),
-    };
+    match check_of(method) {
+        Some(check) => misfit(method, wrong(check, params)),
+        None => not_found(method),
+    }
+}
+
+/// Returns what is wrong with the parameters of a list, which the library would take as absent.
+pub(super) fn wrong_list_params(method: &str, params: &Map<String, Value>) -> Option<ErrorData> {
+    if params.is_empty() || !method.ends_with("/list") {
+        return None;
+    }
+    let reason = wrong(check_of(method)?, params.clone())?;
+    Some(misfit(method, Some(reason)))
+}
+
+fn misfit(method: &str, reason: Option<String>) -> ErrorData {
     let reason = reason
         .map(|reason| format!(": {reason}"))
         .unwrap_or_default();
@@ -52,8 +61,17 @@ pub(super) fn why_unreadable(method: &str, params: Map<String, Value>) -> ErrorD
     ErrorData::new(ErrorCode::INVALID_PARAMS, message, None)
 }
 
+type Check = fn(Value) -> Option<String>;
+
+fn wrong(check: Check, params: Map<String, Value>) -> Option<String> {
+    match params.get("_meta") {
+        Some(meta) if !meta.is_object() => Some("`_meta` must be an object".to_owned()),
+        _ => check(Value::Object(params)),
+    }
+}
+
 /// Returns the check that says what is wrong with a method's parameters; `None` for an unknown method.
-fn check_of(method: &str) -> Option<fn(Value) -> Option<String>> {
+fn check_of(method: &str) -> Option<Check> {
     fn against<T: DeserializeOwned>(params: Value) -> Option<String> {
         serde_json::from_value::<T>(params)
             .err()
