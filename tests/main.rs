@@ -13,6 +13,7 @@ mod clients;
 mod connect;
 mod faults;
 mod homes;
+mod http;
 mod jobs;
 mod keys;
 mod layers;

@@ -89,6 +89,12 @@ impl Http {
         self.sessions.count() + self.pairs.count()
     }
 
+    /// Returns how many services run: one for each session, and for each request without one.
+    #[must_use]
+    pub fn service_count(&self) -> usize {
+        self.sessions.tasks().len()
+    }
+
     /// Returns what is cancelled when the server was asked to stop.
     #[must_use]
     pub fn stopping(&self) -> CancellationToken {
