@@ -201,6 +201,12 @@ fn object(value: Value) -> JsonObject {
     value.as_object().unwrap().clone()
 }
 
+/// A result as the newer era has it; what older clients do not know is taken out by the library.
+fn complete<T: serde::de::DeserializeOwned>(mut value: Value) -> T {
+    value["resultType"] = "complete".into();
+    from(value)
+}
+
 fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
@@ -260,11 +266,11 @@ fn tools() -> Vec<Tool> {
 
 /// A result with one text.
 fn text(text: &str) -> CallToolResponse {
-    from::<CallToolResult>(json!({ "content": [{ "type": "text", "text": text }] })).into()
+    complete::<CallToolResult>(json!({ "content": [{ "type": "text", "text": text }] })).into()
 }
 
 fn content(content: Value) -> CallToolResponse {
-    from::<CallToolResult>(json!({ "content": content })).into()
+    complete::<CallToolResult>(json!({ "content": content })).into()
 }
 
 /// A result that asks the client for something.
@@ -509,7 +515,7 @@ impl ServerHandler for Handler {
                     "content": [{ "type": "text", "text": "This tool intentionally returns an error for testing" }],
                     "isError": true,
                 });
-                Ok(from::<CallToolResult>(result).into())
+                Ok(complete::<CallToolResult>(result).into())
             }
             "test_tool_with_progress" => {
                 for (at, message) in [(0.0, "Starting"), (50.0, "Halfway"), (100.0, "Complete")] {
@@ -562,7 +568,7 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(from(json!({ "resources": [
+        Ok(complete(json!({ "resources": [
             { "uri": "test://static-text", "name": "text", "mimeType": "text/plain" },
             { "uri": "test://static-binary", "name": "binary", "mimeType": "image/png" },
             { "uri": "test://watched-resource", "name": "watched", "mimeType": "text/plain" },
@@ -574,7 +580,7 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(from(json!({ "resourceTemplates": [
+        Ok(complete(json!({ "resourceTemplates": [
             { "uriTemplate": "test://template/{id}/data", "name": "template" },
         ] })))
     }
@@ -608,7 +614,7 @@ impl ServerHandler for Handler {
                 }
             },
         };
-        Ok(from::<ReadResourceResult>(json!({ "contents": [content] })).into())
+        Ok(complete::<ReadResourceResult>(json!({ "contents": [content] })).into())
     }
 
     async fn subscribe(
@@ -663,16 +669,16 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(from(json!({ "prompts": [
-            { "name": "test_simple_prompt" },
-            { "name": "test_prompt_with_arguments", "arguments": [
+        Ok(complete(json!({ "prompts": [
+            { "name": "test_simple_prompt", "description": "A prompt for tests" },
+            { "name": "test_prompt_with_arguments", "description": "A prompt for tests", "arguments": [
                 { "name": "arg1", "required": true }, { "name": "arg2", "required": true },
             ] },
-            { "name": "test_prompt_with_embedded_resource", "arguments": [
+            { "name": "test_prompt_with_embedded_resource", "description": "A prompt for tests", "arguments": [
                 { "name": "resourceUri", "required": true },
             ] },
-            { "name": "test_prompt_with_image" },
-            { "name": "test_input_required_result_prompt" },
+            { "name": "test_prompt_with_image", "description": "A prompt for tests" },
+            { "name": "test_input_required_result_prompt", "description": "A prompt for tests" },
         ] })))
     }
 
@@ -723,7 +729,7 @@ impl ServerHandler for Handler {
                 return Err(ErrorData::invalid_params(message, None));
             }
         };
-        Ok(from::<GetPromptResult>(json!({ "messages": messages })).into())
+        Ok(complete::<GetPromptResult>(json!({ "messages": messages })).into())
     }
 
     async fn complete(
@@ -732,7 +738,7 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let values = json!(["paris", "park", "party"]);
-        Ok(from(
+        Ok(complete(
             json!({ "completion": { "values": values, "total": 3, "hasMore": false } }),
         ))
     }

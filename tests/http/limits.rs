@@ -483,7 +483,7 @@ fn a_stopped_server_ends_streams_finishes_calls_and_its_research() {
 #[test]
 fn five_hundred_researches_at_once_are_all_done() {
     let world = World::new();
-    let server = Serve::start(&world, &["--requests-per-second", "1000"]);
+    let server = Serve::start(&world, &["--requests-per-second", "50"]);
     let headers = modern("tools/call", "research_submit");
     let submit = |at: usize| {
         let query = json!({ "query": format!("Question number {at}?") });

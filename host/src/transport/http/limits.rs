@@ -47,6 +47,8 @@ pub const RETRY_MS: u64 = 1_000;
 pub const STREAM_EVENTS: usize = 256;
 /// The same in bytes.
 pub const STREAM_BYTES: usize = 256 << 10;
+/// Bytes of answers that nobody reads before their stream ends, and with it a session that is nothing but its stream.
+pub const UNREAD_BYTES: usize = 16 << 20;
 /// How long a finished answer waits for a client that lost its stream.
 pub const ANSWER_KEPT: Duration = Duration::from_secs(5 * 60);
 /// Answers of one session that wait so; the oldest give way.

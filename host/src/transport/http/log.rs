@@ -1,8 +1,8 @@
 //! The messages of one stream: what the server has to say and a client reads in its own time, or reads again
 //! after its connection was lost.
 //!
-//! Writing never waits. What a client has not read is bounded: notifications give way, oldest first, and then the
-//! client loses the stream and may resume it. Answers and requests never give way.
+//! Writing never waits. What a client has not read is bounded: notifications give way, oldest first. A client that can
+//! resume then loses the stream, so that it knows; one that cannot goes on without them. Answers never give way.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use super::limits::{STREAM_BYTES, STREAM_EVENTS};
+use super::limits::{STREAM_BYTES, STREAM_EVENTS, UNREAD_BYTES};
 
 /// What a message is to its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,18 @@ pub struct Event {
     pub data: Bytes,
 }
 
-#[derive(Debug, Default)]
+/// Whether a client can come back to a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// It can: what it has read is kept as long as there is room.
+    Can,
+    /// It cannot: what it has read is dropped.
+    Cannot,
+}
+
+#[derive(Debug)]
 struct Inner {
+    resume: Resume,
     events: VecDeque<Event>,
     bytes: usize,
     last: u64,
@@ -48,13 +58,31 @@ struct Inner {
 }
 
 /// The messages of one stream.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Log {
     inner: Mutex<Inner>,
     changed: Notify,
 }
 
 impl Log {
+    /// A stream without messages.
+    #[must_use]
+    pub fn new(resume: Resume) -> Self {
+        Self {
+            inner: Mutex::new(Inner {
+                resume,
+                events: VecDeque::new(),
+                bytes: 0,
+                last: 0,
+                taken: 0,
+                ended: false,
+                reader: 0,
+                attached: false,
+            }),
+            changed: Notify::new(),
+        }
+    }
+
     /// Adds a message. Nothing is added after the end.
     pub fn push(&self, kind: Kind, data: Bytes) {
         let mut inner = self.lock();
@@ -104,23 +132,43 @@ impl Log {
 }
 
 impl Inner {
+    /// Keeps the stream within its bounds, as far as it may.
     fn make_room(&mut self) {
         while self.events.len() > STREAM_EVENTS || self.bytes > STREAM_BYTES {
-            let Some(at) = self
-                .events
-                .iter()
-                .position(|event| event.kind == Kind::Notice)
-            else {
-                return;
-            };
-            let Some(event) = self.events.remove(at) else {
-                return;
+            let Some(event) = self.next_to_go().and_then(|at| self.events.remove(at)) else {
+                break;
             };
             self.bytes -= event.data.len();
-            if event.seq > self.taken && self.attached {
+            if event.seq > self.taken && self.attached && self.resume == Resume::Can {
                 // Its reader would miss it without knowing: it loses the stream.
                 self.reader += 1;
                 self.attached = false;
+            }
+        }
+        if self.bytes > UNREAD_BYTES {
+            self.ended = true;
+            self.events.clear();
+            self.bytes = 0;
+        }
+    }
+
+    /// The oldest that was read and is no answer, or else the oldest notification.
+    fn next_to_go(&self) -> Option<usize> {
+        let taken = self.taken;
+        let read = |event: &Event| event.seq <= taken && event.kind != Kind::Answer;
+        let mut events = self.events.iter();
+        events.position(read).or_else(|| {
+            let mut events = self.events.iter();
+            events.position(|event| event.kind == Kind::Notice)
+        })
+    }
+
+    /// Notes that an event was read.
+    fn take(&mut self, event: &Event) {
+        self.taken = self.taken.max(event.seq);
+        if self.resume == Resume::Cannot {
+            while let Some(first) = self.events.pop_front_if(|first| first.seq <= event.seq) {
+                self.bytes -= first.data.len();
             }
         }
     }
@@ -170,7 +218,7 @@ impl Reader {
         match event {
             Some(event) => {
                 self.cursor = event.seq;
-                inner.taken = inner.taken.max(event.seq);
+                inner.take(&event);
                 Some(Next::Event(event))
             }
             None if inner.ended => Some(Next::End),
@@ -214,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_resumed_stream_goes_on_strictly_after_the_given_event() {
-        let log = Arc::new(Log::default());
+        let log = Arc::new(Log::new(Resume::Can));
         for text in ["a", "b", "c"] {
             log.push(Kind::Notice, data(text));
         }
@@ -237,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_reader_that_does_not_read_loses_the_stream_and_no_answer_is_lost() {
-        let log = Arc::new(Log::default());
+        let log = Arc::new(Log::new(Resume::Can));
         log.push(Kind::Request, data("a request"));
         let mut stalled = log.attach(None);
         assert_eq!(seq(&mut stalled), Some(1));
@@ -249,11 +297,38 @@ mod tests {
         assert_eq!(seq(&mut stalled), Some(0));
         assert!(log.bytes() <= STREAM_EVENTS * 20);
         let mut resumed = log.attach(Some(0));
-        assert_eq!(seq(&mut resumed), Some(1), "the request gave way");
         let mut last = None;
         while let Some(Next::Event(event)) = resumed.next().now_or_never() {
             last = Some(event);
         }
         assert_eq!(last.unwrap().data, data("the answer"));
+    }
+
+    #[test]
+    fn a_reader_that_cannot_resume_misses_notifications_and_keeps_its_stream() {
+        let log = Arc::new(Log::new(Resume::Cannot));
+        let mut reader = log.attach(None);
+        for _ in 0..10 * STREAM_EVENTS {
+            log.push(Kind::Notice, data("a notification"));
+        }
+        log.push(Kind::Answer, data("an answer"));
+        let mut read = 0;
+        while seq(&mut reader).is_some_and(|seq| seq > 0) {
+            read += 1;
+        }
+        assert_eq!(read, STREAM_EVENTS);
+        assert_eq!(log.bytes(), 0, "what was read is kept");
+    }
+
+    #[test]
+    fn answers_that_nobody_reads_end_the_stream() {
+        let log = Arc::new(Log::new(Resume::Cannot));
+        let mut reader = log.attach(None);
+        let answer = Bytes::from(vec![b'x'; 1 << 20]);
+        for _ in 0..=UNREAD_BYTES >> 20 {
+            log.push(Kind::Answer, answer.clone());
+        }
+        assert_eq!(seq(&mut reader), Some(0));
+        assert_eq!(log.bytes(), 0);
     }
 }

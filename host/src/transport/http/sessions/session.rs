@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::channel::Sink;
 use super::super::gate::Principal;
 use super::super::limits::{ANSWERS_KEPT, ANSWERS_KEPT_BYTES, Limits};
-use super::super::log::{Kind, Log};
+use super::super::log::{Kind, Log, Resume};
 use super::super::metrics::ToolCall;
 use crate::jobs::StoredSession;
 use crate::rpc::{Connection, Envelope, Received, encode};
@@ -106,7 +106,7 @@ impl Session {
         stop: CancellationToken,
     ) -> Self {
         let common = Stream {
-            log: Arc::default(),
+            log: Arc::new(Log::new(Resume::Can)),
             resumable: true,
             ended: None,
         };
@@ -179,7 +179,7 @@ impl Session {
         state.prune(Instant::now(), &self.limits);
         let stream = state.next_stream;
         state.next_stream += 1;
-        let log = Arc::new(Log::default());
+        let log = Arc::new(Log::new(Resume::Can));
         state.streams.insert(
             stream,
             Stream {

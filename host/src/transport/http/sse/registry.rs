@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::super::channel::Sink;
 use super::super::gate::Principal;
-use super::super::log::{Kind, Log};
+use super::super::log::{Kind, Log, Resume};
 use super::super::metrics::ToolCall;
 use crate::rpc::{Connection, encode};
 
@@ -65,7 +65,7 @@ impl Pair {
             principal,
             connection: Connection::new(),
             incoming,
-            log: Arc::default(),
+            log: Arc::new(Log::new(Resume::Cannot)),
             calls: Mutex::default(),
             draining: AtomicBool::new(false),
         }

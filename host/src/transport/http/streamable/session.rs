@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::events::{self, Style};
 use super::super::gate::Principal;
 use super::super::limits::RETRY_AFTER;
-use super::super::log::{Log, Next};
+use super::super::log::{Log, Next, Resume};
 use super::super::reply::{self, Body};
 use super::super::sessions::{COMMON, NoSession, Posted, Session};
 use super::super::state::Http;
@@ -178,7 +178,7 @@ pub async fn get(
     };
     // What is no longer kept is an empty stream: an error would make its client give the session up.
     let log = session.stream(stream).unwrap_or_else(|| {
-        let none = Arc::new(Log::default());
+        let none = Arc::new(Log::new(Resume::Can));
         none.end();
         none
     });

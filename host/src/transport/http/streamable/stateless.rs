@@ -16,7 +16,7 @@ use super::super::channel::{Channel, Sink};
 use super::super::endpoint::Start;
 use super::super::events::{self, Style};
 use super::super::limits::ANSWER_AS_JSON;
-use super::super::log::{Event, Kind, Log, Next, Reader};
+use super::super::log::{Event, Kind, Log, Next, Reader, Resume};
 use super::super::metrics::ToolCall;
 use super::super::reply::{self, Body};
 use super::super::state::Http;
@@ -159,7 +159,7 @@ async fn serve(
     // There is room for one.
     let _ = sender.try_send(message);
     let outlet = Arc::new(Outlet {
-        log: Arc::default(),
+        log: Arc::new(Log::new(Resume::Cannot)),
         error: OnceLock::new(),
         incoming: Mutex::new(Some(sender)),
         call,
