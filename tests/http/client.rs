@@ -277,6 +277,12 @@ pub fn begin(port: u16, version: &str, headers: &[(&str, &str)]) -> String {
     session
 }
 
+/// The answer in a reply's body, whether that is JSON or a stream.
+pub fn answer_of(body: &str) -> Value {
+    let last = body.rsplit("data: ").next().unwrap();
+    serde_json::from_str(last.trim()).unwrap_or_else(|error| panic!("{error}: {body}"))
+}
+
 /// The headers of a call of 2026-07-28.
 pub const fn modern<'a>(method: &'a str, name: &'a str) -> [(&'a str, &'a str); 3] {
     [

@@ -371,8 +371,8 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let answered = |key: &str| {
-            let answers = params.input_responses.as_ref();
-            answers.is_some_and(|answers| answers.contains_key(key))
+            let answers = serde_json::to_value(&params.input_responses).unwrap();
+            answers[key].is_object()
         };
         let state = params.request_state.as_deref();
         let wrong_state = || {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use glovebox::transport::http::limits::Limits;
 use serde_json::{Value, json};
 
-use super::client::{Connection, begin, call, exchange, notification, post, request};
+use super::client::{Connection, answer_of, begin, call, exchange, notification, post, request};
 use super::fixture::{Options, Server};
 use super::program::Serve;
 use crate::support::World;
@@ -56,7 +56,7 @@ fn a_session_begins_works_and_ends() {
                 (head.status, head.header("content-type")),
                 (200, Some("application/json"))
             );
-            let body: Value = serde_json::from_str(&body).unwrap();
+            let body = answer_of(&body);
             assert!(body["result"]["tools"].as_array().unwrap().len() >= 8);
         }
         let (head, _) = exchange(port, "DELETE", "/mcp", &[("mcp-session-id", &session)], "");

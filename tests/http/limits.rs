@@ -7,9 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use glovebox::transport::http::limits::Limits;
 use http_body_util::Full;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::client::{Connection, begin, call, exchange, h2, modern, modern_call, post, request};
+use super::client::{
+    Connection, answer_of, begin, call, exchange, h2, modern, modern_call, post, request,
+};
 use super::fixture::{Options, Server};
 use super::program::Serve;
 use crate::support::{GENEROUS, World};
@@ -454,7 +456,7 @@ fn a_stopped_server_ends_streams_finishes_calls_and_its_research() {
         &session,
         &call(1, "research_submit", json!({ "query": "What goes on?" })),
     );
-    let submitted: Value = serde_json::from_str(&body).unwrap();
+    let submitted = answer_of(&body);
     let id = submitted["result"]["structuredContent"]["research_id"]
         .as_str()
         .unwrap()
@@ -490,8 +492,8 @@ fn five_hundred_researches_at_once_are_all_done() {
         let body = modern_call(1, "research_submit", query);
         let (head, body) = exchange(server.port, "POST", "/mcp", &headers, &body);
         assert_eq!(head.status, 200, "{body}");
-        let body: Value = serde_json::from_str(&body).unwrap();
-        let id = body["result"]["structuredContent"]["research_id"].as_str();
+        let answer = answer_of(&body);
+        let id = answer["result"]["structuredContent"]["research_id"].as_str();
         id.unwrap_or_else(|| panic!("{body}")).to_owned()
     };
     submit(0);
@@ -519,8 +521,7 @@ fn five_hundred_researches_at_once_are_all_done() {
         let query = json!({ "research_id": id, "wait_seconds": 50 });
         let body = modern_call(1, "research_result", query);
         let (_, body) = exchange(server.port, "POST", "/mcp", &headers, &body);
-        let result = body.rsplit("data: ").next().unwrap().trim();
-        let result: Value = serde_json::from_str(result).unwrap();
+        let result = answer_of(&body);
         assert_eq!(
             result["result"]["structuredContent"]["state"], "done",
             "{result}"

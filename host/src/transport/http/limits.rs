@@ -40,7 +40,7 @@ pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How long the first message of a reply is waited for before the reply begins as a stream. Most calls take less;
 /// a longer one must show signs of life, and give a legacy client something to resume by.
-pub const ANSWER_AS_JSON: Duration = Duration::from_millis(250);
+pub const ANSWER_AS_JSON: Duration = Duration::from_millis(500);
 /// The pause before a client should reconnect a stream that ended, in milliseconds.
 pub const RETRY_MS: u64 = 1_000;
 /// Notifications that wait for a client to read them. What it has not read of so many is of no use to it.
