@@ -7,7 +7,7 @@ import sys
 import time
 import urllib.request
 import warnings
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import anyio
 import mcp_types as types
@@ -157,6 +157,12 @@ class TaskNow(types.Result):
     result: dict[str, Any] | None = None
 
 
+class GetTask(types.GetTaskRequest):
+    """A request that names its task in a header, as the extension wants it over HTTP."""
+
+    name_param: ClassVar[str | None] = "taskId"
+
+
 class Tasks(ClientExtension):
     """The tasks extension, as a client's author would add it."""
 
@@ -171,7 +177,7 @@ class Tasks(ClientExtension):
         params = types.GetTaskRequestParams(task_id=made.task_id)
         while True:
             self.followed += 1
-            now = await context.session.send_request(types.GetTaskRequest(params=params), TaskNow)
+            now = await context.session.send_request(GetTask(params=params), TaskNow)
             if now.status != "working":
                 assert now.status == "completed", now
                 return types.CallToolResult.model_validate(now.result)

@@ -104,22 +104,12 @@ pub struct Server {
 }
 
 /// How a server is started.
+#[derive(Default)]
 pub struct Options {
     pub limits: Limits,
     pub require_token: bool,
     pub state: Option<std::path::PathBuf>,
     pub port: u16,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            require_token: false,
-            state: None,
-            port: 0,
-        }
-    }
 }
 
 impl Server {
@@ -212,10 +202,11 @@ fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 /// The tools without arguments, by name.
-const PLAIN: [&str; 27] = [
+const PLAIN: [&str; 28] = [
     "echo",
     "wait",
     "flood",
+    "announce",
     "test_simple_text",
     "test_image_content",
     "test_audio_content",
@@ -474,6 +465,10 @@ impl ServerHandler for Handler {
                     self.progress(&context, at as f64, &bulk).await;
                 }
                 Ok(text("flooded"))
+            }
+            "announce" => {
+                let _ = context.peer.notify_resource_list_changed().await;
+                Ok(text("announced"))
             }
             "test_simple_text" => Ok(text("This is a simple text response for testing.")),
             "test_image_content" => Ok(content(

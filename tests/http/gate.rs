@@ -24,8 +24,14 @@ const ROUTES: [(&str, &str, u16); 10] = [
 
 const MOZILLA: &str = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36";
 
+/// What a request says beside its route, and why it is denied.
+type Case = (
+    &'static [(&'static str, &'static str)],
+    Option<&'static str>,
+);
+
 /// What a request says beside its route, `PORT` standing for the server's, and why it is denied.
-const CASES: &[(&[(&str, &str)], Option<&str>)] = &[
+const CASES: &[Case] = &[
     // Clients that are no browser.
     (&[("host", "127.0.0.1:PORT")], None),
     (&[("host", "localhost:PORT")], None),
@@ -271,7 +277,7 @@ const CASES: &[(&[(&str, &str)], Option<&str>)] = &[
 ];
 
 /// Hosts that only HTTP/1.1 can say: a client of HTTP/2 has no such `:authority`.
-const ONLY_H1: &[(&[(&str, &str)], Option<&str>)] = &[
+const ONLY_H1: &[Case] = &[
     (&[], Some("host_missing")),
     (&[("host", "")], Some("host_malformed")),
     (&[("host", "::1")], Some("host_port_mismatch")),

@@ -257,7 +257,15 @@ fn an_event_of_another_session_gives_nothing() {
         owner.message().unwrap().1["result"]["content"][0]["text"],
         "secret"
     );
-    for wrong in ["x", "1", "-", "1-", "-1-1", "99999999999999999999-1"] {
+    for wrong in [
+        "x",
+        "1",
+        "-",
+        "1-1",
+        "p1-",
+        "p-1-1",
+        "p99999999999999999999-1",
+    ] {
         let (head, body) = exchange(
             server.port,
             "GET",
@@ -534,5 +542,55 @@ fn what_the_server_asks_comes_on_the_stream_of_the_call() {
             .as_str()
             .unwrap()
             .contains("me")
+    );
+}
+
+#[test]
+fn an_id_of_before_a_restart_means_no_other_stream() {
+    let state = tempfile::tempdir().unwrap();
+    let options = |port| Options {
+        state: Some(state.path().to_owned()),
+        port,
+        ..Options::default()
+    };
+    let announce = |port, session: &str| {
+        assert_eq!(
+            post(port, session, &call(1, "announce", json!({})))
+                .0
+                .status,
+            200
+        );
+    };
+    let server = Server::start(options(0));
+    let port = server.port;
+    let session = begin(port, "2025-11-25", &[]);
+    let mut common = open_get(port, &session, None);
+    assert!(common.head().is_stream());
+    announce(port, &session);
+    let (of_common, _) = common.message().unwrap();
+    let mut calling = open_post(port, &session, &wait_call(2, "before", true));
+    assert!(calling.head().is_stream());
+    let (of_call, _) = calling.message().unwrap();
+    drop((common, calling, server));
+
+    let server = Server::start(options(port));
+    // What is announced before the client is back is not lost for it.
+    announce(port, &session);
+    let mut common = open_get(port, &session, of_common.as_deref());
+    assert!(common.head().is_stream());
+    assert_eq!(
+        common.message().unwrap().1["method"],
+        "notifications/resources/list_changed"
+    );
+    let mut calling = open_post(port, &session, &wait_call(2, "after", true));
+    assert!(calling.head().is_stream());
+    calling.message().unwrap();
+    let mut lost = open_get(port, &session, of_call.as_deref());
+    assert!(lost.head().is_stream());
+    assert_eq!(lost.message(), None);
+    server.control.tell("after may end");
+    assert_eq!(
+        calling.message().unwrap().1["result"]["content"][0]["text"],
+        "after"
     );
 }

@@ -531,3 +531,120 @@ fn five_hundred_researches_at_once_are_all_done() {
     let each = most.saturating_sub(before) / 500;
     assert!(each < 1 << 20, "{each} bytes each");
 }
+
+#[cfg(unix)]
+#[test]
+fn without_file_handles_the_server_waits_for_some_and_goes_on() {
+    let world = World::new();
+    let serve = world.command(&["serve", "--json", "--simulate", "--listen", ":0"]);
+    let mut command = world.command(&[]);
+    command = {
+        let mut shell = std::process::Command::new("sh");
+        shell.env_clear().envs(
+            command
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        shell
+            .args(["-c", "ulimit -n 80; exec \"$0\" \"$@\""])
+            .arg(serve.get_program());
+        shell.args(serve.get_args()).current_dir(world.path());
+        shell
+    };
+    let server = Serve::spawn(command);
+    is_up(server.port);
+    let many: Vec<_> = (0..200).map(|_| connect(server.port)).collect();
+    // It waits in the queue of the system until there is a handle.
+    let mut waiting = Connection::open(server.port);
+    waiting.send("GET", "/__mcp/health", &[], "");
+    drop(many);
+    assert_eq!(waiting.head().status, 200);
+    is_up(server.port);
+}
+
+#[test]
+fn standard_input_is_served_too_and_its_end_stops_nothing() {
+    let world = World::new();
+    // Where both are served, standard output belongs to the protocol; the address is said on standard error.
+    let mut child = world
+        .command(&["serve", "--stdio", "--simulate", "--listen", ":0"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    use std::io::BufRead as _;
+    let mut said = String::new();
+    std::io::BufReader::new(child.stderr.as_mut().unwrap())
+        .read_line(&mut said)
+        .unwrap();
+    let port = said
+        .split("127.0.0.1:")
+        .nth(1)
+        .and_then(|rest| rest.split('/').next());
+    let port: u16 = port.unwrap_or_else(|| panic!("{said}")).parse().unwrap();
+    let initialize = request(
+        1,
+        "initialize",
+        json!({
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        }),
+    );
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{initialize}").unwrap();
+    let mut out = std::io::BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert!(
+        line.contains("\"id\":1") && line.contains("serverInfo"),
+        "{line}"
+    );
+    drop(input);
+    // The end of its output says that the server is done with it.
+    begin(port, "2025-11-25", &[]);
+    let stopped = std::process::Command::new("kill")
+        .arg(child.id().to_string())
+        .status();
+    assert!(stopped.unwrap().success());
+    assert_eq!(crate::support::finish(child).code, Some(0));
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let world = World::new();
+    let server = Serve::start(&world, &[]);
+    let taken = format!("127.0.0.1:{}", server.port);
+    for (args, code, said) in [
+        (&["--listen", taken.as_str()][..], 1, "cannot listen"),
+        (&["--listen", "0.0.0.0:0"], 2, "--external"),
+        (&["--listen", "nonsense"], 2, "HOST:PORT"),
+        (&["--allowed-origin", "app.example"], 2, "http://"),
+        (&["--allowed-origin", "https://app.example/path"], 2, "path"),
+        (&["--max-body", "5"], 2, "32768"),
+        (
+            &["--token-file", "/dev/null/token"],
+            1,
+            "/dev/null/token",
+        ),
+    ] {
+        let mut all = vec!["serve", "--simulate"];
+        all.extend(args);
+        let ran = world.run(&all);
+        assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");
+        assert!(ran.err.contains(said), "{args:?}: {ran:?}");
+    }
+    let (_, body) = exchange(
+        server.port,
+        "POST",
+        "/mcp",
+        &modern("tools/call", "status"),
+        &modern_call(1, "status", json!({})),
+    );
+    assert!(body.contains(&format!("HTTP at {taken}")), "{body}");
+    let doctor = world.run(&["doctor", "--offline"]).out;
+    assert!(
+        doctor.contains("token: in ") && doctor.contains("serve: "),
+        "{doctor}"
+    );
+}

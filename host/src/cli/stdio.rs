@@ -33,7 +33,8 @@ impl Stdio {
         }
         // Before all else, so that the first message is there when the server is.
         let transport = stdio::Stdio::new()?;
-        let server = Server::start(&self.server, settings, Runs::Detached).await?;
+        let server =
+            Server::start(&self.server, settings, Runs::Detached, "stdio".to_owned()).await?;
         let handler = mcp::Server::new(server.service().clone(), transport.ended());
         Ok(server.run(serve(Guarded(handler), transport)).await)
     }

@@ -23,7 +23,6 @@ mod recovery;
 mod result;
 mod runner;
 mod sending;
-mod sessions;
 mod sqlite;
 mod stop;
 mod store;
@@ -37,11 +36,10 @@ pub use self::home::Home;
 pub use self::model::{Job, JobFault, JobId, Micros, State};
 pub use self::outside::{Outside, OutsideCall};
 pub use self::runner::{Ended, Phase, Update};
-pub use self::sessions::{SessionStore, StoredSession};
 pub use self::sqlite::SqliteStore;
 pub use self::store::{
-    End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, Settlement, Slot,
-    SpendRow, StoreError,
+    End, Filter, Inserted, JobStore, Lookup, NewJob, Payload, Rate, Rendered, SessionStore,
+    Settlement, Slot, SpendRow, StoreError, StoredSession,
 };
 pub use self::work::Simulate;
 pub use self::worker::WorkerCommand;

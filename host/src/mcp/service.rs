@@ -51,6 +51,8 @@ pub struct Config {
     pub runs: Runs,
     /// The sandbox's bounds, to be told.
     pub sandbox: EngineConfig,
+    /// How clients reach the server, in words.
+    pub reached: String,
     /// Whether there is a key.
     pub key: KeyCheck,
     /// What is odd or risky about the settings, to be told.

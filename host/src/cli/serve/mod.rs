@@ -27,12 +27,14 @@ use endpoint::Tools;
 
 /// The file in the state folder that holds the token.
 const TOKEN: &str = "token";
+/// Where the server listens where nothing else is said.
+pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9876";
 
 /// Serves MCP over HTTP, on this machine's loopback.
 #[derive(Args, Clone, Debug)]
 pub struct Serve {
     /// Where to listen: HOST:PORT or :PORT; port 0 takes any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9876")]
+    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
     listen: ListenAddress,
     /// Allow pages of this web origin to use the server; may be given more than once
     #[arg(long, value_name = "ORIGIN")]
@@ -92,7 +94,8 @@ impl Serve {
                 format!("cannot listen on {}; nothing was started", self.listen)
             })?;
         let address = sockets.first().context("no socket")?.local_addr()?;
-        let server = Server::start(&self.server, settings, Runs::Here).await?;
+        let server =
+            Server::start(&self.server, settings, Runs::Here, self.reached(address)).await?;
         let service = server.service();
         let http = self.http(token, address, service).await;
         self.announce(address)?;
@@ -131,6 +134,15 @@ impl Serve {
         let tools = Arc::new(Tools::new(service.clone()));
         let http = Http::new(config, address.port(), tools, store, Arc::new(WallClock));
         Arc::new(http)
+    }
+
+    fn reached(&self, address: SocketAddr) -> String {
+        let token = if self.require_token {
+            "with its token"
+        } else {
+            "without a token"
+        };
+        format!("HTTP at {address}, from this machine alone, {token}")
     }
 
     /// Tells where the server is.

@@ -4,8 +4,7 @@ use rusqlite::{OptionalExtension as _, Transaction};
 
 use super::{Durability, SqliteStore};
 use crate::jobs::clock::Millis;
-use crate::jobs::sessions::{SessionStore, StoredSession};
-use crate::jobs::store::StoreError;
+use crate::jobs::store::{SessionStore, StoreError, StoredSession};
 
 impl SessionStore for SqliteStore {
     fn put_session(&self, session: &StoredSession, now: Millis) -> Result<(), StoreError> {

@@ -30,7 +30,8 @@ async fn told(service: &Service) -> Told {
     };
     let sandbox = &config.sandbox;
     let mut text = format!(
-        "glovebox {version}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
+        "glovebox {version}, reached by {}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
+        config.reached,
         sandbox.memory_bytes >> 20,
         sandbox.cpu.as_millis(),
         sandbox.output_bytes >> 20,
@@ -53,7 +54,7 @@ async fn told(service: &Service) -> Told {
     }
     Told::new(
         text,
-        json!({ "state": state, "version": version, "key": key, "sandbox": sandbox, "spend": spend, "jobs": running, "advice": config.advice }),
+        json!({ "state": state, "version": version, "reached": config.reached, "key": key, "sandbox": sandbox, "spend": spend, "jobs": running, "advice": config.advice }),
     )
 }
 

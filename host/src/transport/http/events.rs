@@ -10,6 +10,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use tokio::time::timeout;
 
+use super::event_id::{EventId, StreamId};
 use super::limits::RETRY_MS;
 use super::log::{Event, Next, Reader};
 use super::reply::Body;
@@ -17,8 +18,8 @@ use super::reply::Body;
 /// How the events of a stream are written.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
-    /// The stream's number in its session, where events carry an id by which a client can resume.
-    pub stream: Option<u64>,
+    /// The stream in its session, where events carry an id by which a client can resume.
+    pub stream: Option<StreamId>,
     /// Whether the stream begins with an id and ends with a time to reconnect after. Clients older than 2025-11-25
     /// take the empty event for a message.
     pub primed: bool,
@@ -43,12 +44,11 @@ pub fn response<G: Send + 'static>(
     if style.primed
         && let Some(stream) = style.stream
     {
-        let last = first
+        let seq = first
             .as_ref()
             .map_or(reader.cursor(), |event| event.seq - 1);
-        begun.extend_from_slice(
-            format!("id: {stream}-{last}\nretry: {RETRY_MS}\ndata:\n\n").as_bytes(),
-        );
+        let id = EventId { stream, seq };
+        begun.extend_from_slice(format!("id: {id}\nretry: {RETRY_MS}\ndata:\n\n").as_bytes());
     }
     if let Some(event) = first {
         write(&mut begun, &style, &event);
@@ -119,7 +119,11 @@ fn write(into: &mut BytesMut, style: &Style, event: &Event) {
         into.put_slice(b"event: message\n");
     }
     if let Some(stream) = style.stream {
-        into.put_slice(format!("id: {stream}-{}\n", event.seq).as_bytes());
+        let id = EventId {
+            stream,
+            seq: event.seq,
+        };
+        into.put_slice(format!("id: {id}\n").as_bytes());
     }
     into.put_slice(b"data: ");
     into.put_slice(&event.data);

@@ -8,6 +8,7 @@ mod body;
 mod browser;
 mod channel;
 mod endpoint;
+mod event_id;
 mod events;
 pub mod gate;
 pub mod limits;

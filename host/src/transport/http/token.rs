@@ -205,6 +205,19 @@ impl TokenFile {
         Ok(token)
     }
 
+    /// Returns whether other users of this machine can read the file.
+    #[must_use]
+    pub fn is_readable_by_others(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let meta = std::fs::metadata(&self.path);
+            meta.is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+
     /// Writes beside the file and moves it there, so that no reader sees half a token.
     fn write(&self, token: &Token, only_new: bool) -> Result<(), TokenError> {
         let failed = |source| self.failed(source);

@@ -27,7 +27,7 @@ use crate::jobs::clock::{Clock, Millis};
 use crate::jobs::{SessionStore, StoreError, StoredSession};
 use crate::rpc::{Connection, Envelope};
 
-pub use session::{COMMON, Posted, Session};
+pub use session::{Posted, Session};
 
 /// How long writing a session's state may be late: it serves a restart alone.
 const STORE_WAIT: Duration = Duration::from_secs(5);
@@ -198,10 +198,15 @@ impl Sessions {
     /// Ends the streams of all sessions that do not belong to a running call.
     pub fn end_common_streams(&self) {
         for session in self.known().values() {
-            if let Some(common) = session.stream(COMMON) {
+            if let Some(common) = session.stream(session.common()) {
                 common.end();
             }
         }
+    }
+
+    /// Returns a number above those of all streams before: no session opens one every millisecond of its life.
+    fn first_stream(&self) -> u64 {
+        u64::try_from(self.clock.now().0).unwrap_or_default()
     }
 
     fn idle_limit(&self) -> Millis {
@@ -233,6 +238,7 @@ impl Sessions {
             sender,
             self.limits,
             stop.clone(),
+            self.first_stream(),
         ));
         {
             let mut known = self.known();

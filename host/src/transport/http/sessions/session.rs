@@ -15,15 +15,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::super::channel::Sink;
+use super::super::event_id::StreamId;
 use super::super::gate::Principal;
 use super::super::limits::{ANSWERS_KEPT, ANSWERS_KEPT_BYTES, Limits};
 use super::super::log::{Kind, Log, Resume};
 use super::super::metrics::ToolCall;
 use crate::jobs::StoredSession;
 use crate::rpc::{Connection, Envelope, Received, encode};
-
-/// The stream that belongs to no request: what the client reads with GET.
-pub const COMMON: u64 = 0;
 
 /// A session.
 pub struct Session {
@@ -44,7 +42,9 @@ struct State {
     begun: bool,
     calls: HashMap<RequestId, Call>,
     /// Ended streams are here too, as long as a client may come back for them.
-    streams: BTreeMap<u64, Stream>,
+    streams: BTreeMap<StreamId, Stream>,
+    /// The stream that belongs to no request: what the client reads with GET.
+    common: StreamId,
     next_stream: u64,
     open: usize,
     idle_since: Instant,
@@ -53,7 +53,7 @@ struct State {
 }
 
 struct Call {
-    stream: u64,
+    stream: StreamId,
     token: Option<ProgressToken>,
     setup: Option<Setup>,
     tool: Option<ToolCall>,
@@ -86,7 +86,7 @@ impl fmt::Debug for Session {
 #[derive(Debug)]
 pub enum Posted {
     /// A request: its answer comes on this stream.
-    Call(u64, Arc<Log>),
+    Call(StreamId, Arc<Log>),
     /// Something that is not answered.
     Accepted,
     /// Something that is answered by an error at once.
@@ -96,7 +96,7 @@ pub enum Posted {
 }
 
 impl Session {
-    /// A session. Messages for its service go into `incoming`.
+    /// A session. Messages for its service go into `incoming`. Its streams are numbered from `first` on.
     pub fn new(
         key: String,
         principal: Principal,
@@ -104,7 +104,9 @@ impl Session {
         incoming: mpsc::Sender<ClientJsonRpcMessage>,
         limits: Limits,
         stop: CancellationToken,
+        first: u64,
     ) -> Self {
+        let number = StreamId::Common(first);
         let common = Stream {
             log: Arc::new(Log::new(Resume::Can)),
             resumable: true,
@@ -120,8 +122,9 @@ impl Session {
                 initialize: None,
                 begun: false,
                 calls: HashMap::new(),
-                streams: BTreeMap::from([(COMMON, common)]),
-                next_stream: COMMON + 1,
+                streams: BTreeMap::from([(number, common)]),
+                common: number,
+                next_stream: first + 1,
                 open: 0,
                 idle_since: Instant::now(),
                 replay: BTreeMap::new(),
@@ -142,15 +145,7 @@ impl Session {
         let posted = match &message {
             JsonRpcMessage::Request(request) => {
                 let token = request.request.get_meta().get_progress_token();
-                let (stream, log) = self.begin(
-                    request.id.clone(),
-                    Call {
-                        stream: COMMON,
-                        token,
-                        setup,
-                        tool,
-                    },
-                );
+                let (stream, log) = self.begin(request.id.clone(), token, setup, tool);
                 if let ClientRequest::InitializeRequest(initialize) = &request.request {
                     self.state().initialize = Some(Box::new(initialize.params.clone()));
                 }
@@ -174,10 +169,16 @@ impl Session {
     }
 
     /// Notes a call and opens its stream.
-    fn begin(&self, id: RequestId, call: Call) -> (u64, Arc<Log>) {
+    fn begin(
+        &self,
+        id: RequestId,
+        token: Option<ProgressToken>,
+        setup: Option<Setup>,
+        tool: Option<ToolCall>,
+    ) -> (StreamId, Arc<Log>) {
         let mut state = self.state();
         state.prune(Instant::now(), &self.limits);
-        let stream = state.next_stream;
+        let stream = StreamId::Call(state.next_stream);
         state.next_stream += 1;
         let log = Arc::new(Log::new(Resume::Can));
         state.streams.insert(
@@ -188,7 +189,13 @@ impl Session {
                 ended: None,
             },
         );
-        state.calls.insert(id, Call { stream, ..call });
+        let call = Call {
+            stream,
+            token,
+            setup,
+            tool,
+        };
+        state.calls.insert(id, call);
         (stream, log)
     }
 
@@ -200,23 +207,29 @@ impl Session {
         }
     }
 
+    /// Returns the stream that belongs to no request.
+    #[must_use]
+    pub fn common(&self) -> StreamId {
+        self.state().common
+    }
+
     /// Returns a stream that a client may read or resume.
     #[must_use]
-    pub fn stream(&self, stream: u64) -> Option<Arc<Log>> {
+    pub fn stream(&self, stream: StreamId) -> Option<Arc<Log>> {
         let state = self.state();
         let stream = state.streams.get(&stream)?;
         Some(Arc::clone(&stream.log))
     }
 
     /// Notes that the client has been given an id in this stream, so that it is kept for it.
-    pub fn keep(&self, stream: u64) {
+    pub fn keep(&self, stream: StreamId) {
         if let Some(stream) = self.state().streams.get_mut(&stream) {
             stream.resumable = true;
         }
     }
 
     /// Forgets a stream whose answer was given at once.
-    pub fn forget(&self, stream: u64) {
+    pub fn forget(&self, stream: StreamId) {
         self.state().streams.remove(&stream);
     }
 
@@ -344,7 +357,7 @@ impl Sink for Session {
                     ServerNotification::ProgressNotification(progress) => {
                         state.stream_of(&progress.params.progress_token)
                     }
-                    _ => Some(COMMON),
+                    _ => Some(state.common),
                 };
                 if let Some(stream) = stream {
                     state.push(stream, Kind::Notice, &message);
@@ -354,7 +367,7 @@ impl Sink for Session {
                 let origin = request.request.extensions().get::<OriginatingRequestId>();
                 let mut state = self.state();
                 let call = origin.and_then(|origin| state.calls.get(&origin.0));
-                let stream = call.map_or(COMMON, |call| call.stream);
+                let stream = call.map_or(state.common, |call| call.stream);
                 state.push(stream, Kind::Request, &message);
             }
         }
@@ -362,19 +375,19 @@ impl Sink for Session {
 }
 
 impl State {
-    fn push(&mut self, stream: u64, kind: Kind, message: &ServerJsonRpcMessage) {
+    fn push(&mut self, stream: StreamId, kind: Kind, message: &ServerJsonRpcMessage) {
         if let Some(stream) = self.streams.get(&stream) {
             stream.log.push(kind, encode(message).into());
         }
     }
 
-    fn stream_of(&self, token: &ProgressToken) -> Option<u64> {
+    fn stream_of(&self, token: &ProgressToken) -> Option<StreamId> {
         let mut calls = self.calls.values();
         let call = calls.find(|call| call.token.as_ref() == Some(token))?;
         Some(call.stream)
     }
 
-    fn end_stream(&mut self, stream: u64) {
+    fn end_stream(&mut self, stream: StreamId) {
         let now = Instant::now();
         self.idle_since = now;
         if let Some(stream) = self.streams.get_mut(&stream) {

@@ -6,12 +6,13 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use rmcp::model::{ErrorCode, ProtocolVersion};
 use serde_json::Value;
 
+use super::super::event_id::{EventId, StreamId};
 use super::super::events::{self, Style};
 use super::super::gate::Principal;
 use super::super::limits::RETRY_AFTER;
 use super::super::log::{Log, Next, Resume};
 use super::super::reply::{self, Body};
-use super::super::sessions::{COMMON, NoSession, Posted, Session};
+use super::super::sessions::{NoSession, Posted, Session};
 use super::super::state::Http;
 use super::accept::Accept;
 use super::headers;
@@ -88,14 +89,9 @@ async fn initialize(
         }
     };
     let mut reader = log.attach(None);
-    let event = loop {
-        match reader.next().await {
-            Next::Event(event) => break event,
-            Next::End => {
-                http.sessions.abandon(&session);
-                return not_found(id);
-            }
-        }
+    let Next::Event(event) = reader.next().await else {
+        http.sessions.abandon(&session);
+        return not_found(id);
     };
     // Stored before the client knows its id: it is then known to whatever serves it next.
     http.sessions.save(&session).await;
@@ -125,7 +121,7 @@ async fn answer(
     http: &Http,
     session: &Arc<Session>,
     accept: Accept,
-    stream: u64,
+    stream: StreamId,
     log: &Arc<Log>,
 ) -> Response<Body> {
     let mut reader = log.attach(None);
@@ -143,7 +139,7 @@ async fn answer(
     events::response(reader, style(http, session, stream), event, None, guard)
 }
 
-fn style(http: &Http, session: &Session, stream: u64) -> Style {
+fn style(http: &Http, session: &Session, stream: StreamId) -> Style {
     let primed = session
         .version()
         .is_some_and(|version| version >= ProtocolVersion::V_2025_11_25);
@@ -172,8 +168,13 @@ pub async fn get(
     };
     session.touch();
     let (stream, after) = match last_event(headers) {
-        Ok(None) => (COMMON, None),
-        Ok(Some((stream, seq))) => (stream, Some(seq)),
+        Ok(None) => (session.common(), None),
+        // It is of the stream of before a restart: nothing of this one was seen.
+        Ok(Some(EventId {
+            stream: StreamId::Common(number),
+            ..
+        })) if StreamId::Common(number) != session.common() => (session.common(), None),
+        Ok(Some(event)) => (event.stream, Some(event.seq)),
         Err(text) => return reply::error(StatusCode::BAD_REQUEST, "last_event_id", &text),
     };
     // What is no longer kept is an empty stream: an error would make its client give the session up.
@@ -246,15 +247,9 @@ fn no_place(error: NoSession, id: Value) -> Response<Body> {
     response
 }
 
-/// Returns the stream and the place of the last event that a client saw.
-fn last_event(headers: &HeaderMap) -> Result<Option<(u64, u64)>, String> {
-    let Some(text) = headers::one(headers, LAST_EVENT)? else {
-        return Ok(None);
-    };
-    let parsed = text
-        .split_once('-')
-        .and_then(|(stream, seq)| Some((stream.parse().ok()?, seq.parse().ok()?)));
-    parsed
-        .map(Some)
-        .ok_or_else(|| "Last-Event-ID is no id of an event of this session".to_owned())
+/// Returns the last event that a client saw.
+fn last_event(headers: &HeaderMap) -> Result<Option<EventId>, String> {
+    let text = headers::one(headers, LAST_EVENT)?;
+    let parsed = text.map(str::parse::<EventId>).transpose();
+    parsed.map_err(|error| error.to_string())
 }
