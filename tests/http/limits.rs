@@ -622,11 +622,7 @@ fn what_cannot_be_served_is_said() {
         (&["--allowed-origin", "app.example"], 2, "http://"),
         (&["--allowed-origin", "https://app.example/path"], 2, "path"),
         (&["--max-body", "5"], 2, "32768"),
-        (
-            &["--token-file", "/dev/null/token"],
-            1,
-            "/dev/null/token",
-        ),
+        (&["--token-file", "/dev/null/token"], 1, "/dev/null/token"),
     ] {
         let mut all = vec!["serve", "--simulate"];
         all.extend(args);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::serve::ListenerExt as _;
 use rmcp::model::*;
 use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -55,5 +56,6 @@ async fn main() {
     let router = axum::Router::new().route_service("/mcp", service);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("{}", listener.local_addr().unwrap().port());
+    let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
     axum::serve(listener, router).await.unwrap();
 }
