@@ -6,14 +6,24 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::http::program::Serve;
 use crate::support::server::{PROGRAM, Simulator, program, state};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/clients")
 }
 
+/// How a client reaches the server.
+#[derive(Clone, Copy, Debug)]
+enum Over {
+    /// As a process that it starts itself.
+    Stdio,
+    /// At a path of `glovebox serve`.
+    Http(&'static str),
+}
+
 /// Runs a script with a client, unless the client is not there.
-fn run(interpreter: &Path, installed: &str, script: &str, expected: usize) {
+fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: usize) {
     if !folder().join(installed).exists() {
         let missing = format!("{installed} is not installed: tests/clients/prepare does that");
         assert!(
@@ -31,11 +41,21 @@ fn run(interpreter: &Path, installed: &str, script: &str, expected: usize) {
     for (name, value) in environment.get_envs() {
         command.env(name, value.unwrap());
     }
+    let mut serve = program(state.path());
+    for command in [&mut command, &mut serve] {
+        command
+            .env("GLOVEBOX_UPSTREAM", &simulator.url)
+            .env("BRAVE_ANSWERS_KEY", "a-key-for-tests");
+    }
+    serve.args(["serve", "--json", "--listen", ":0"]);
+    let serve = matches!(over, Over::Http(_)).then(|| Serve::spawn(serve));
+    let target = match (over, &serve) {
+        (Over::Http(path), Some(serve)) => format!("http://127.0.0.1:{}{path}", serve.port),
+        _ => PROGRAM.to_owned(),
+    };
     let output = command
-        .env("GLOVEBOX_UPSTREAM", &simulator.url)
-        .env("BRAVE_ANSWERS_KEY", "a-key-for-tests")
         .arg(folder().join(script))
-        .arg(PROGRAM)
+        .arg(target)
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -47,28 +67,62 @@ fn run(interpreter: &Path, installed: &str, script: &str, expected: usize) {
     assert_eq!(passed, expected, "{script}: {said}\n{errors}");
 }
 
+fn npm_sdk_1(over: Over, expected: usize) {
+    let installed = "node_modules/@modelcontextprotocol/sdk";
+    run(over, Path::new("node"), installed, "sdk1.mjs", expected);
+}
+
+fn npm_client_2(over: Over, expected: usize) {
+    let installed = "node_modules/@modelcontextprotocol/client";
+    run(over, Path::new("node"), installed, "client2.mjs", expected);
+}
+
+fn python_2(over: Over, expected: usize) {
+    let python = folder().join(".venv/bin/python");
+    run(over, &python, ".venv/bin/python", "client.py", expected);
+}
+
 #[test]
 fn npm_sdk_1_in_the_older_era() {
-    run(
-        Path::new("node"),
-        "node_modules/@modelcontextprotocol/sdk",
-        "sdk1.mjs",
-        9,
-    );
+    npm_sdk_1(Over::Stdio, 9);
 }
 
 #[test]
 fn npm_client_2_in_both_eras() {
-    run(
-        Path::new("node"),
-        "node_modules/@modelcontextprotocol/client",
-        "client2.mjs",
-        27,
-    );
+    npm_client_2(Over::Stdio, 27);
 }
 
 #[test]
 fn python_2_in_both_eras() {
-    let python = folder().join(".venv/bin/python");
-    run(&python, ".venv/bin/python", "client.py", 28);
+    python_2(Over::Stdio, 28);
+}
+
+#[test]
+fn npm_sdk_1_over_streamable_http() {
+    npm_sdk_1(Over::Http("/mcp"), 9);
+}
+
+#[test]
+fn npm_client_2_over_streamable_http() {
+    npm_client_2(Over::Http("/mcp"), 27);
+}
+
+#[test]
+fn python_2_over_streamable_http() {
+    python_2(Over::Http("/mcp"), 28);
+}
+
+#[test]
+fn npm_sdk_1_over_sse() {
+    npm_sdk_1(Over::Http("/sse"), 9);
+}
+
+#[test]
+fn npm_client_2_over_sse() {
+    npm_client_2(Over::Http("/sse"), 9);
+}
+
+#[test]
+fn python_2_over_sse() {
+    python_2(Over::Http("/sse"), 9);
 }

@@ -16,6 +16,7 @@ mod faults;
 mod files;
 mod homes;
 mod hostile;
+mod http;
 mod jobs;
 mod keys;
 mod layers;

@@ -1,5 +1,5 @@
 // What every client from npm must be able to do with the server, whichever era it speaks.
-// Used as: node CLIENT.mjs PROGRAM, with the server's settings in the environment.
+// Used as: node CLIENT.mjs PROGRAM, with the server's settings in the environment, or with the URL of a running server.
 
 import assert from 'node:assert/strict';
 
@@ -9,8 +9,16 @@ const TOOLS = [
 ];
 const PATIENCE = 60_000;
 
-export const program = process.argv[2];
-export const server = { command: program, args: ['stdio'], env: { ...process.env }, stderr: 'inherit' };
+const target = process.argv[2];
+/** Whether the older of the two HTTP transports is used, which only the older era has. */
+export const olderHttp = target.endsWith('/sse');
+
+/** A transport of the client's own to the server. */
+export function transport({ Stdio, Http, Sse }) {
+  if (olderHttp) return new Sse(new URL(target));
+  if (target.startsWith('http')) return new Http(new URL(target));
+  return new Stdio({ command: target, args: ['stdio'], env: { ...process.env }, stderr: 'inherit' });
+}
 
 function done(what) {
   console.log(`ok ${what}`);

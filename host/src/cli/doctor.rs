@@ -1,19 +1,26 @@
 //! `glovebox doctor`: is everything in place, in words.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde::Serialize;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
-use super::{desk, output};
-use crate::answers::Answers;
-use crate::answers::Question;
+use super::{desk, output, serve};
+use crate::answers::{Answers, Question};
 use crate::exit::Exit;
 use crate::sandbox::Sandbox;
 use crate::settings::Settings;
-use crate::upstream::Client;
+use crate::transport::http::token::TokenError;
+use crate::upstream::{Client, UpstreamConfig};
 
+/// How long a server of this machine may take to say who it is, and how much.
+const ANSWER_WITHIN: Duration = Duration::from_millis(500);
+const LONGEST_ANSWER: u64 = 4096;
 /// Long enough for a slow network, short enough for a person.
 const REACH_WITHIN: Duration = Duration::from_secs(10);
 
@@ -79,6 +86,8 @@ impl Doctor {
         } else {
             upstream(settings).await
         });
+        checks.push(token(settings));
+        checks.push(serving().await);
         checks.extend(advice(settings));
         let ok = checks.iter().all(|check| check.verdict != Verdict::Problem);
         let settings = settings
@@ -297,4 +306,51 @@ fn advice(settings: &Settings) -> Vec<Check> {
         checks.push(hint("budget", text));
     }
     checks
+}
+
+/// Looks at the bearer token of `glovebox serve`.
+fn token(settings: &Settings) -> Check {
+    let file = serve::token_file(settings, None);
+    let path = file.path().display().to_string();
+    match file.read() {
+        Err(TokenError::File { source, .. }) if source.kind() == ErrorKind::NotFound => good(
+            "token",
+            "none yet: glovebox serve makes one at its first start".to_owned(),
+        ),
+        Err(error) => bad("token", error.to_string()),
+        Ok(_) if file.is_readable_by_others() => Check {
+            check: "token",
+            verdict: Verdict::Advice,
+            text: format!(
+                "others of this machine can read {path}: chmod 600 it, then glovebox token new"
+            ),
+        },
+        Ok(_) => good("token", format!("in {path}, which only you can read")),
+    }
+}
+
+/// Looks who is at the default address of `glovebox serve`.
+async fn serving() -> Check {
+    let address = serve::DEFAULT_ADDRESS;
+    let text = match timeout(ANSWER_WITHIN, TcpStream::connect(address)).await {
+        Ok(Ok(mut stream)) => {
+            let request = format!(
+                "GET /__mcp/health HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"
+            );
+            let mut reply = Vec::new();
+            let exchange = async {
+                stream.write_all(request.as_bytes()).await?;
+                stream.take(LONGEST_ANSWER).read_to_end(&mut reply).await
+            };
+            let answered = matches!(timeout(ANSWER_WITHIN, exchange).await, Ok(Ok(_)));
+            let reply = String::from_utf8_lossy(&reply).to_ascii_lowercase();
+            if answered && reply.contains("x-glovebox: mcp") {
+                format!("a glovebox is at {address}")
+            } else {
+                format!("another program is at {address}: glovebox serve needs --listen there")
+            }
+        }
+        _ => format!("nobody is at {address}; glovebox serve would be"),
+    };
+    good("serve", text)
 }

@@ -17,6 +17,7 @@ mod replay;
 mod research;
 mod run;
 mod runtime;
+mod serve;
 mod server;
 mod signals;
 mod simulate;
@@ -24,6 +25,7 @@ mod spend;
 mod stderr;
 mod stdio;
 mod terminal;
+mod token;
 mod web;
 mod worker;
 
@@ -68,10 +70,14 @@ pub enum Command {
     Spend(spend::Spend),
     /// Runs a WASI 0.2 command component in the same sandbox.
     Run(run::Run),
+    /// Serve MCP over HTTP on this machine's loopback
+    Serve(serve::Serve),
     /// The upstream simulator, on loopback.
     Simulate(simulate::Simulate),
     /// MCP over standard input and output; what runs without a command.
     Stdio(stdio::Stdio),
+    /// Show or replace the bearer token of `glovebox serve`
+    Token(token::Token),
     /// The browser demo, served from the binary on loopback.
     Web(web::Web),
     /// Start the worker of a job that was handed over.
@@ -145,6 +151,8 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Research(research)) => runtime::block_on(research.run(&settings))?,
         Some(Command::Run(run)) => runtime::block_on(run.run(&settings))?,
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
+        Some(Command::Serve(serve)) => runtime::block_on(serve.run(&settings))?,
+        Some(Command::Token(token)) => token.run(&settings),
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
         Some(Command::Web(web)) => runtime::block_on(web.run())?,
         None => runtime::block_on(stdio::Stdio::default().run(&settings))?,

@@ -78,13 +78,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Sets up the service. `runs` says where researches run.
+    /// Sets up the service. `runs` says where researches run, `reached` how clients reach it.
     ///
     /// # Errors
     /// When the simulator is asked for and cannot listen.
-    pub async fn start(args: &ServerArgs, settings: &Settings, runs: Runs) -> anyhow::Result<Self> {
+    pub async fn start(
+        args: &ServerArgs,
+        settings: &Settings,
+        runs: Runs,
+        reached: String,
+    ) -> anyhow::Result<Self> {
         let desk = desk::open(settings).await?;
-        let config = config(args, settings, &desk, runs);
+        let mut config = config(args, settings, &desk, runs);
+        config.reached = reached;
         Ok(Self {
             service: Service::new(desk.desk.clone(), config),
             _desk: desk,
@@ -136,6 +142,7 @@ fn config(args: &ServerArgs, settings: &Settings, desk: &CommandDesk, runs: Runs
         simulate: desk.simulate.clone(),
         runs,
         answers: desk::answers_config(settings),
+        reached: String::new(),
         advice: settings.advice.clone(),
         key: Arc::new(move || key_check(&keys, simulated)),
     }

@@ -34,14 +34,15 @@ impl Stdio {
         }
         // Before all else, so that the first message is there when the server is.
         let transport = stdio::Stdio::new()?;
-        let server = Server::start(&self.server, settings, Runs::Detached).await?;
+        let server =
+            Server::start(&self.server, settings, Runs::Detached, "stdio".to_owned()).await?;
         let handler = mcp::Server::new(server.service().clone(), transport.ended());
         Ok(server.run(serve(Guarded(handler), transport)).await)
     }
 }
 
 /// Serves one client to its end. An end before the conversation opened is no error: clients probe.
-async fn serve(handler: Guarded, transport: stdio::Stdio) {
+pub(super) async fn serve(handler: Guarded, transport: stdio::Stdio) {
     match handler.serve(transport).await {
         Ok(running) => {
             if let Err(error) = running.waiting().await {

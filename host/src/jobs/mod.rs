@@ -38,8 +38,8 @@ pub use self::outside::{Outside, OutsideCall};
 pub use self::runner::{Ended, Phase, Update};
 pub use self::sqlite::SqliteStore;
 pub use self::store::{
-    End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, Settlement,
-    Slot, SpendRow, StoreError,
+    End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, SessionStore,
+    Settlement, Slot, SpendRow, StoreError, StoredSession,
 };
 pub use self::work::Simulate;
 pub use self::worker::{LateEnvironment, WorkerCommand, start_apart};

@@ -60,6 +60,8 @@ pub struct Config {
     pub runs: Runs,
     /// The answers component and its bounds, to be told.
     pub answers: AnswersConfig,
+    /// How clients reach the server, in words.
+    pub reached: String,
     /// Whether there is a key.
     pub key: KeyCheck,
     /// What is odd or risky about the settings, to be told.

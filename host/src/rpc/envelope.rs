@@ -99,6 +99,12 @@ impl Envelope {
         self.message.get("params")?.get(name)
     }
 
+    /// Returns the message as JSON.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        Value::Object(self.message.clone()).to_string()
+    }
+
     /// Returns the protocol version that the message itself names, as those since 2026-07-28 do.
     #[must_use]
     pub fn protocol_version(&self) -> Option<&str> {

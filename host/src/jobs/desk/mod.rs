@@ -18,7 +18,7 @@ use super::model::{Job, JobId, Micros, State};
 use super::opened::Opened;
 use super::recovery;
 use super::runner::{Ended, Runner, Update};
-use super::store::{Filter, Rate, Rendered};
+use super::store::{Filter, Rate, Rendered, SessionStore};
 use super::work::Simulate;
 use super::worker::WorkerCommand;
 use crate::answers::Answers;
@@ -401,6 +401,15 @@ impl Desk {
             Ok(SpendReport::new(&rows, today, inner.config.budget))
         })
         .await
+    }
+
+    /// Returns the store of HTTP sessions, which is the job store.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn session_store(&self) -> Result<Arc<dyn SessionStore>, JobsError> {
+        let opened = self.opened().await?;
+        Ok(opened.store)
     }
 
     /// Tells every job that runs in this process to stop: each ends as `interrupted`, with what had come.

@@ -10,6 +10,7 @@ use super::{SqliteStore, StoreError};
 const STEPS: &[&str] = &[
     include_str!("migrations/0001_jobs.sql"),
     include_str!("migrations/0002_simulated.sql"),
+    include_str!("migrations/0003_sessions.sql"),
 ];
 
 /// What a look at the schema gave.

@@ -7,6 +7,7 @@
 mod jobs;
 mod ledger;
 mod migrate;
+mod sessions;
 mod slots;
 
 use std::path::{Path, PathBuf};

@@ -36,7 +36,8 @@ async fn told(service: &Service) -> Told {
     };
     let bounds = &config.answers.bounds;
     let mut text = format!(
-        "glovebox {VERSION}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
+        "glovebox {VERSION}, reached by {}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
+        config.reached,
         bounds.memory_bytes >> 20,
         bounds.cpu.as_millis(),
         bounds.output_bytes >> 20,

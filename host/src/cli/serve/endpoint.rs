@@ -1,0 +1,91 @@
+//! The tools of this program, as the HTTP transport serves them.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use rmcp::model::JsonObject;
+use tokio_util::sync::CancellationToken;
+
+use crate::jobs::{Filter, State};
+use crate::mcp::{Guarded, Server, Service, TOOLS};
+use crate::transport::http::{Channel, Endpoint, Start, run};
+
+/// The most jobs that are counted.
+const COUNTED: usize = 10_000;
+
+/// The tools of this program.
+#[derive(Debug)]
+pub struct Tools {
+    service: Service,
+    schemas: HashMap<&'static str, Arc<JsonObject>>,
+}
+
+impl Tools {
+    /// The tools of a service.
+    #[must_use]
+    pub fn new(service: Service) -> Self {
+        let schemas = TOOLS
+            .iter()
+            .map(|tool| (tool.name, tool.listed(false).input_schema))
+            .collect();
+        Self { service, schemas }
+    }
+}
+
+impl Endpoint for Tools {
+    fn serve(
+        &self,
+        channel: Channel,
+        start: Start,
+        leaving: CancellationToken,
+        stop: CancellationToken,
+    ) -> BoxFuture<'static, ()> {
+        let server = Guarded(Server::new(self.service.clone(), leaving));
+        run(server, channel, start, stop).boxed()
+    }
+
+    fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
+        self.schemas.get(tool).cloned()
+    }
+
+    fn unready(&self) -> BoxFuture<'_, Option<String>> {
+        async move {
+            let store = self.service.desk().session_store().await;
+            store.err().map(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn metrics(&self) -> BoxFuture<'_, String> {
+        async move {
+            let mut text = String::new();
+            let desk = self.service.desk();
+            let _ = writeln!(text, "# TYPE glovebox_jobs gauge");
+            for state in [State::Queued, State::Running] {
+                let filter = Filter {
+                    all: true,
+                    state: Some(state),
+                };
+                if let Ok(jobs) = desk.list(filter, COUNTED).await {
+                    let name = state.as_str();
+                    let count = jobs.len();
+                    let _ = writeln!(text, "glovebox_jobs{{state=\"{name}\"}} {count}");
+                }
+            }
+            if let Ok(spend) = desk.spend(1).await {
+                let spent = spend.total.spent.0;
+                let calls = spend.total.calls;
+                let _ = writeln!(
+                    text,
+                    "# TYPE glovebox_spend_today_microdollars gauge\nglovebox_spend_today_microdollars {spent}\n\
+                     # TYPE glovebox_upstream_calls_today gauge\nglovebox_upstream_calls_today {calls}"
+                );
+            }
+            text
+        }
+        .boxed()
+    }
+}

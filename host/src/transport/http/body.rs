@@ -1,0 +1,61 @@
+//! Reads the body of a request, within bounds.
+
+use bytes::{Bytes, BytesMut};
+use http::{Response, StatusCode};
+use http_body::Body as _;
+use http_body_util::BodyExt as _;
+use tokio::time::{Instant, timeout_at};
+
+use super::limits::Limits;
+use super::reply::{self, Body};
+
+/// Reads a body whole.
+///
+/// # Errors
+/// The reply for one that is too long, too slow or broken off.
+pub async fn read(
+    mut body: hyper::body::Incoming,
+    limits: &Limits,
+) -> Result<Bytes, Box<Response<Body>>> {
+    let cap = limits.max_body;
+    let announced = body.size_hint().lower();
+    if announced > cap as u64 {
+        return Err(too_long(cap));
+    }
+    let end = Instant::now() + limits.body_total;
+    let mut all = BytesMut::new();
+    loop {
+        let until = end.min(Instant::now() + limits.body_idle);
+        let frame = match timeout_at(until, body.frame()).await {
+            Ok(None) => return Ok(all.freeze()),
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(error))) => {
+                let text = format!("the body broke off: {error}");
+                return Err(refused(StatusCode::BAD_REQUEST, "body_broken", &text));
+            }
+            Err(_) => {
+                let text = "the body did not come in time; send the request again";
+                return Err(refused(StatusCode::REQUEST_TIMEOUT, "body_slow", text));
+            }
+        };
+        // Trailers are of no use.
+        if let Ok(data) = frame.into_data() {
+            if all.len() + data.len() > cap {
+                return Err(too_long(cap));
+            }
+            if all.is_empty() && body.is_end_stream() {
+                return Ok(data);
+            }
+            all.extend_from_slice(&data);
+        }
+    }
+}
+
+fn too_long(cap: usize) -> Box<Response<Body>> {
+    let text = format!("a request may have {cap} bytes; --max-body allows more");
+    refused(StatusCode::PAYLOAD_TOO_LARGE, "body_too_long", &text)
+}
+
+fn refused(status: StatusCode, name: &str, text: &str) -> Box<Response<Body>> {
+    Box::new(reply::error(status, name, text))
+}

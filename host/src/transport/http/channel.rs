@@ -1,0 +1,58 @@
+//! What the library's service loop sees of a client: messages in, and a place to put messages.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::ready;
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::mpsc;
+
+/// Takes the messages of a service. Never waits.
+pub trait Sink: Send + Sync + 'static {
+    /// Takes a message to the client.
+    fn deliver(&self, message: ServerJsonRpcMessage);
+}
+
+/// The transport of one session, or of one request.
+pub struct Channel {
+    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    sink: Arc<dyn Sink>,
+}
+
+impl fmt::Debug for Channel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Channel").finish_non_exhaustive()
+    }
+}
+
+impl Channel {
+    /// A transport over a queue and a sink. The queue's end is the client's end.
+    #[must_use]
+    pub fn new(incoming: mpsc::Receiver<ClientJsonRpcMessage>, sink: Arc<dyn Sink>) -> Self {
+        Self { incoming, sink }
+    }
+}
+
+impl Transport<RoleServer> for Channel {
+    type Error = Infallible;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
+        self.sink.deliver(message);
+        ready(Ok(()))
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.incoming.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Infallible> {
+        self.incoming.close();
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! `glovebox serve` and its transport from outside: real sockets, on the loopback.
+//!
+//! What needs tools that wait, flood or ask runs against [`fixture`]: other tools, over the same transport and gate,
+//! in this process.
+
+mod client;
+mod conformance;
+mod fixture;
+mod gate;
+mod legacy;
+mod limits;
+mod pair;
+pub mod program;
+mod stateless;
