@@ -324,7 +324,6 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
         origin: Origin::parse(&simulator.url()).unwrap(),
         key: Ok(ApiKey::simulated()),
         proxy: None,
-        proxy: None,
     };
     let desk = Desk::new(DeskConfig {
         state_dir: dir.to_owned(),

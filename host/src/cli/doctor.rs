@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::sandbox::Sandbox;
 use crate::settings::Settings;
 use crate::transport::http::token::TokenError;
-use crate::upstream::{Client, UpstreamConfig};
+use crate::upstream::Client;
 
 /// How long a server of this machine may take to say who it is, and how much.
 const ANSWER_WITHIN: Duration = Duration::from_millis(500);

@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::output;
 use super::server::{Server, ServerArgs};
 use super::{signals, stdio::serve as serve_stdio};
 use crate::exit::Exit;
@@ -81,8 +82,10 @@ impl Serve {
     /// When the address cannot be listened on or the token's file cannot be used.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
         if !self.listen.host.is_loopback() {
-            output::message(&format_args!("glovebox: --listen {}: without --external the server listens on the loopback only: localhost, 127.0.0.1 or [::1]",
-                self.listen));
+            output::message(&format_args!(
+                "glovebox: --listen {}: without --external the server listens on the loopback only: localhost, 127.0.0.1 or [::1]",
+                self.listen
+            ));
             return Ok(Exit::Usage);
         }
         let token = token_file(settings, self.token_file.as_ref());
@@ -113,7 +116,9 @@ impl Serve {
         let store = match service.desk().session_store().await {
             Ok(store) => Some(store),
             Err(error) => {
-                output::message(&format_args!("glovebox: sessions end with this process: {error}"));
+                output::message(&format_args!(
+                    "glovebox: sessions end with this process: {error}"
+                ));
                 None
             }
         };
@@ -153,9 +158,11 @@ impl Serve {
                 "sse_url": format!("{url}/sse"),
                 "pid": std::process::id(),
             });
-            super::output::line(&line)?;
+            output::line(&line)?;
         } else {
-            output::message(&format_args!("glovebox: MCP at {url}/mcp, and at {url}/sse for older clients"));
+            output::message(&format_args!(
+                "glovebox: MCP at {url}/mcp, and at {url}/sse for older clients"
+            ));
         }
         Ok(())
     }
@@ -175,8 +182,10 @@ fn stop_at_signal(stopping: CancellationToken) {
 async fn finish(service: &Service) {
     service.work().close();
     if !service.work().is_empty() {
-        output::message(&format_args!("glovebox: no longer listening; {} calls run on to their end, a second signal ends them",
-            service.work().len()));
+        output::message(&format_args!(
+            "glovebox: no longer listening; {} calls run on to their end, a second signal ends them",
+            service.work().len()
+        ));
     }
     service.work().wait().await;
 }
