@@ -4,9 +4,11 @@
 //! and never panics; what is wrong with them is part of the result.
 
 mod bytes;
+pub mod checks;
 pub mod intake;
 pub mod limits;
 pub mod message;
+pub mod redact;
 mod types;
 
 pub use bytes::to_text;

@@ -20,6 +20,7 @@ use crate::types::Exchange;
 pub use detect::{Detection, Kind, detect};
 pub use har_write::{entry as har_entry, head as har_head, tail as har_tail};
 pub use report::{Report, Tally};
+pub(crate) use time::java_date;
 
 /// A format that can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

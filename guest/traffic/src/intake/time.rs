@@ -31,7 +31,7 @@ pub(super) fn rfc3339(text: &str) -> Option<i64> {
 
 /// Returns the time of a Java `Date.toString()`, such as `Thu Sep 10 13:28:43 UTC 2015`. Zone abbreviations are ambiguous
 /// (`IST` is three zones), so only UTC, GMT and numeric offsets are taken.
-pub(super) fn java_date(text: &str) -> Option<i64> {
+pub(crate) fn java_date(text: &str) -> Option<i64> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     let &[_, month, day, time, zone, year] = words.as_slice() else {
         return None;

@@ -3,7 +3,10 @@
 pub mod body;
 mod charset;
 mod coding;
+pub(crate) mod fields;
 pub mod head;
+pub(crate) mod json;
+pub mod jwt;
 pub(crate) mod media;
 pub(crate) mod url;
 
