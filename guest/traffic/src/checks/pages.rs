@@ -75,13 +75,13 @@ fn loads(page: &Page<'_>, tag: &Tag, sink: &mut Sink) {
         )
         .at(tag.place);
     }
-    let known = |name: &&str| {
-        host == **name
+    let known = |name: &str| {
+        host == name
             || host
-                .strip_suffix(**name)
+                .strip_suffix(name)
                 .is_some_and(|rest| rest.ends_with('.'))
     };
-    if tag.name == "script" && POLYFILLS.iter().any(|name| known(&name)) {
+    if tag.name == "script" && POLYFILLS.iter().any(|name| known(name)) {
         sink.add(
             "polyfill-cdn",
             Part::ResponseBody,

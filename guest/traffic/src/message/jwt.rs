@@ -41,12 +41,12 @@ pub fn decode(token: &str) -> Option<Jwt> {
         return None;
     }
     let mut parts = token.split('.');
-    let header = part(parts.next()?)?;
+    let (header_text, header) = part(parts.next()?)?;
     let payload = part(parts.next()?);
     let signature = parts.next().unwrap_or_default();
     let map = header.as_object()?;
     let seconds = |name: &str| {
-        let value = payload.as_ref()?.get(name)?;
+        let value = payload.as_ref()?.1.get(name)?;
         value.as_i64().or_else(|| {
             value
                 .as_f64()
@@ -54,25 +54,30 @@ pub fn decode(token: &str) -> Option<Jwt> {
                 .map(|number| number as i64)
         })
     };
+    let mut header_names: Vec<String> = map.keys().cloned().collect();
+    header_names.sort();
     Some(Jwt {
         algorithm: header
             .get("alg")
             .and_then(Value::as_str)
             .unwrap_or_default()
             .to_owned(),
-        header_names: map.keys().cloned().collect(),
+        header_names,
         issued: seconds("iat"),
         expires: seconds("exp"),
         signed: !signature.is_empty(),
-        header: header.to_string(),
-        payload: payload.as_ref().map_or(String::new(), Value::to_string),
+        header: header_text,
+        payload: payload.map_or(String::new(), |(text, _)| text),
     })
 }
 
-fn part(text: &str) -> Option<Value> {
+/// The JSON of a part, as written and as a value.
+fn part(text: &str) -> Option<(String, Value)> {
     let (bytes, clean) = base64_lenient(text.as_bytes(), TOKEN);
     if !clean {
         return None;
     }
-    serde_json::from_slice(&bytes).ok()
+    let text = String::from_utf8(bytes).ok()?;
+    let value = serde_json::from_str(&text).ok()?;
+    Some((text, value))
 }
