@@ -5,10 +5,12 @@
 
 mod bytes;
 pub mod checks;
+pub mod codec;
 pub mod intake;
 pub mod limits;
 pub mod message;
 pub mod redact;
+pub mod search;
 mod types;
 
 pub use bytes::to_text;

@@ -228,3 +228,22 @@ fn remove_one(name: &str, bytes: &[u8], bounds: &Bounds, decoded: &mut Decoded) 
     decoded.removed.push(name.to_owned());
     Some(unpacked)
 }
+
+/// Removes one coding from bytes, for tools that do so on request.
+pub(crate) fn coding_of(name: &str, bytes: &[u8], limits: &BodyLimits) -> Result<Vec<u8>, String> {
+    let bounds = Bounds {
+        size: limits.decoded as usize,
+        ratio: limits.ratio as usize,
+        from: bytes.len(),
+    };
+    let mut decoded = Decoded {
+        complete: true,
+        ..Decoded::default()
+    };
+    let unpacked = remove_one(name, bytes, &bounds, &mut decoded);
+    match (unpacked, decoded.warnings.pop()) {
+        (Some(unpacked), None) => Ok(unpacked),
+        (_, Some(warning)) => Err(warning.detail),
+        (None, None) => Err(format!("the data is no {name}")),
+    }
+}
