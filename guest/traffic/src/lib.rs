@@ -6,12 +6,16 @@
 mod bytes;
 pub mod checks;
 pub mod codec;
+pub mod h1;
 pub mod intake;
+pub mod issues;
 pub mod limits;
 pub mod message;
 pub mod redact;
 pub mod search;
 mod types;
+pub mod view;
+pub mod websocket;
 
 pub use bytes::to_text;
 pub use types::{
