@@ -26,6 +26,20 @@ impl<From: Convert<To>, To> Convert<Vec<To>> for Vec<From> {
     }
 }
 
+impl Convert<String> for &'static str {
+    fn convert(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl<From: Convert<To>, To, Bad: Convert<Wrong>, Wrong> Convert<Result<To, Wrong>>
+    for Result<From, Bad>
+{
+    fn convert(self) -> Result<To, Wrong> {
+        self.map(Convert::convert).map_err(Convert::convert)
+    }
+}
+
 impl<From: Convert<To>, To> Convert<Option<To>> for Option<From> {
     fn convert(self) -> Option<To> {
         self.map(Convert::convert)
@@ -71,6 +85,7 @@ both! { enums
 }
 
 both! { records
+    traffic::Span, wit::types::Span { start, end }
     traffic::Warning, wit::types::Warning { code, detail }
     traffic::Origin, wit::types::Origin { scheme, host, port }
     traffic::Message, wit::types::Message { bytes, provenance, decoded }

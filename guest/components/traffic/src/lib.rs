@@ -17,8 +17,13 @@ mod bindings {
     });
 }
 
+mod analysis;
+mod connection;
 mod convert;
 mod intake;
+mod message;
+mod output;
+mod redact;
 
 use bindings::exports::glovebox::traffic as wit;
 

@@ -3,5 +3,5 @@
 mod framer;
 mod target;
 
-pub use framer::{Event, Framed, Framer, FramerLimits, Side};
+pub use framer::{Event, Framed, Framer, FramerLimits, Side, Tunnelled};
 pub use target::{Target, target};
