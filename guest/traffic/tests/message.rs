@@ -35,7 +35,7 @@ fn decoded(headers: &str, body: &[u8]) -> Decoded {
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packer.write_all(bytes).unwrap();
     packer.finish().unwrap()
 }
@@ -123,7 +123,7 @@ fn a_damaged_body_keeps_what_came() {
 
 #[test]
 fn bombs_end_in_a_named_limit() {
-    let zeros = vec![0; 40 << 20];
+    let zeros = vec![0; 16 << 20];
     let packed = gzip(&zeros);
     assert_eq!(
         decoded("Content-Encoding: gzip\r\n", &packed).limit,

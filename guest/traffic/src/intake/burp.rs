@@ -258,10 +258,11 @@ impl Scanner {
         if !ended && longer.iter().any(|start| start.starts_with(rest)) {
             return Step::Wait;
         }
-        let Some(length) = tag_end(rest) else {
-            if rest.len() < TAG && !ended {
-                return Step::Wait;
-            }
+        let end = tag_end(rest);
+        if end.is_none() && rest.len() < TAG && !ended {
+            return Step::Wait;
+        }
+        let Some(length) = end.filter(|&length| length > 0) else {
             // No tag: an unescaped character, or one that never ends.
             self.consume(1);
             return Step::On;
@@ -363,6 +364,12 @@ impl Scanner {
         if rest.starts_with(b"<![CDATA[") {
             self.consume(9);
             self.begin_cdata(slot);
+            return Step::On;
+        }
+        if rest.get(1).is_some_and(|next| !b"/!".contains(next)) {
+            // An unescaped character, as in pages that were pasted in.
+            self.keep_text(slot, b"<");
+            self.consume(1);
             return Step::On;
         }
         let closer = [b"</", self.element.as_slice()].concat();
@@ -666,7 +673,7 @@ fn append(field: &mut Field, bytes: &[u8], limit: usize) {
     field.dropped += (bytes.len() - room) as u64;
 }
 
-/// The length of the tag at the start of `rest`, with quotes respected.
+/// The length of the tag at the start of `rest`, with quotes respected; 0 where it is none, `None` where it does not end.
 fn tag_end(rest: &[u8]) -> Option<usize> {
     let mut quote = 0;
     for (at, &byte) in rest.iter().take(TAG).enumerate() {
@@ -675,6 +682,8 @@ fn tag_end(rest: &[u8]) -> Option<usize> {
             _ if quote != 0 => {}
             b'"' | b'\'' => quote = byte,
             b'>' => return Some(at + 1),
+            // No tag holds one: what began before was none.
+            b'<' if at > 0 => return Some(0),
             _ => {}
         }
     }

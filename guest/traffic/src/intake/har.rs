@@ -251,8 +251,15 @@ impl Scanner {
             if self.done {
                 break;
             }
-            if here == 0 && !self.opens(byte)? {
-                continue;
+            if here == 0 {
+                match self.opens(byte) {
+                    Ok(true) => {}
+                    Ok(false) => continue,
+                    Err(bad) => {
+                        self.advance(at);
+                        return Err(bad);
+                    }
+                }
             }
             if let Some(capture) = &mut self.capture {
                 // A number or a literal ends before what follows it.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use similar::{Algorithm, ChangeTag, TextDiff};
+use similar::DiffOp;
+use similar::algorithms::{Capture, myers};
 
 use super::{body, head, json, media};
 use crate::types::Message;
@@ -169,25 +170,57 @@ fn bodies(left: &body::Decoded, right: &body::Decoded, difference: &mut Differen
         sizes(left, right, difference);
         return;
     };
-    if before.lines().count() > LINES || after.lines().count() > LINES {
+    let (before, after): (Vec<&str>, Vec<&str>) =
+        (before.lines().collect(), after.lines().collect());
+    if before.len() > LINES || after.len() > LINES {
         difference.cut = true;
         sizes(left, right, difference);
         return;
     }
-    let lines = TextDiff::configure()
-        .algorithm(Algorithm::Myers)
-        .diff_lines(before, after);
-    for change in lines.iter_all_changes() {
-        let text = change.value().trim_end_matches(['\r', '\n']).to_owned();
-        match change.tag() {
-            ChangeTag::Equal => {}
-            ChangeTag::Delete => {
-                let line = change.old_index().map_or(0, |index| index + 1);
-                difference.change(Place::Line, &line.to_string(), Some(text), None);
-            }
-            ChangeTag::Insert => {
-                let line = change.new_index().map_or(0, |index| index + 1);
-                difference.change(Place::Line, &line.to_string(), None, Some(text));
+    lines(&before, &after, difference);
+}
+
+fn lines(before: &[&str], after: &[&str], difference: &mut Difference) {
+    let mut capture = Capture::new();
+    // The capture cannot fail.
+    let _ = myers::diff(&mut capture, before, 0..before.len(), after, 0..after.len());
+    let removed = |from: usize, count: usize, difference: &mut Difference| {
+        for (at, line) in before.iter().enumerate().skip(from).take(count) {
+            difference.change(
+                Place::Line,
+                &(at + 1).to_string(),
+                Some((*line).to_owned()),
+                None,
+            );
+        }
+    };
+    let added = |from: usize, count: usize, difference: &mut Difference| {
+        for (at, line) in after.iter().enumerate().skip(from).take(count) {
+            difference.change(
+                Place::Line,
+                &(at + 1).to_string(),
+                None,
+                Some((*line).to_owned()),
+            );
+        }
+    };
+    for op in capture.into_ops() {
+        match op {
+            DiffOp::Equal { .. } => {}
+            DiffOp::Delete {
+                old_index, old_len, ..
+            } => removed(old_index, old_len, difference),
+            DiffOp::Insert {
+                new_index, new_len, ..
+            } => added(new_index, new_len, difference),
+            DiffOp::Replace {
+                old_index,
+                old_len,
+                new_index,
+                new_len,
+            } => {
+                removed(old_index, old_len, difference);
+                added(new_index, new_len, difference);
             }
         }
     }

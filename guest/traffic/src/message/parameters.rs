@@ -246,20 +246,20 @@ pub fn insertion_points(request: &Message, append: bool) -> Vec<Parameter> {
     found
 }
 
-/// Bytes of a value that is looked for in a response: shorter ones come back by chance.
-const REFLECTED: usize = 3;
+/// Bytes of a value that is looked for in a response: shorter ones come back by chance, and longer ones are whole documents.
+const REFLECTED: std::ops::RangeInclusive<usize> = 3..=256;
 
 /// Returns the parameters whose values come back in the response.
 #[must_use]
 pub fn reflected(request: &Message, response: &Message) -> Vec<Reflection> {
     /// Values that are looked for.
-    const VALUES: usize = 500;
+    const VALUES: usize = 200;
     let (bytes, _) = whole(response, false);
     let mut patterns: Vec<Vec<u8>> = Vec::new();
     let mut owners: Vec<(usize, bool)> = Vec::new();
     let wanted: Vec<Parameter> = parameters(request)
         .into_iter()
-        .filter(|one| one.value.len() >= REFLECTED && !one.value.trim().is_empty())
+        .filter(|one| REFLECTED.contains(&one.value.len()) && !one.value.trim().is_empty())
         .take(VALUES)
         .collect();
     for (index, one) in wanted.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Values that were secrets in one place, looked for in all others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
@@ -18,11 +18,24 @@ const CERTAIN: usize = 20;
 const VALUES: usize = 2000;
 const BYTES: usize = 512 << 10;
 
+/// Bytes of a value that the automaton knows. It is built in time that grows with the square of a pattern's length; what follows is
+/// compared directly.
+const PREFIX: usize = 64;
+
+/// Values with the same prefix that are compared. Tokens of one issuer begin alike.
+const ALIKE: usize = 16;
+
+/// How a value may be written, after the prefix.
+struct Writing {
+    tail: Vec<u8>,
+    value: Vec<u8>,
+}
+
 /// The values that an exchange was found to hold.
 pub(super) struct Values {
     automaton: Option<AhoCorasick>,
-    /// The value that each pattern writes.
-    values: Vec<Vec<u8>>,
+    /// For each prefix, what may follow it.
+    writings: Vec<Vec<Writing>>,
     /// Whether there were more than are looked for.
     pub(super) more: bool,
 }
@@ -31,33 +44,37 @@ impl Values {
     /// Collects values, and the ways in which each may be written.
     pub(super) fn new<'a>(all: impl Iterator<Item = &'a [u8]>) -> Self {
         let wanted: BTreeSet<&[u8]> = all.filter(|value| value.len() >= LEAST).collect();
-        let mut patterns: Vec<Vec<u8>> = Vec::new();
-        let mut values = Vec::new();
-        let mut bytes = 0;
+        let mut prefixes: BTreeMap<Vec<u8>, Vec<Writing>> = BTreeMap::new();
+        let (mut count, mut bytes) = (0, 0);
         let mut more = false;
         for value in wanted {
+            count += 1;
             bytes += value.len();
-            if values.len() >= VALUES || bytes > BYTES {
+            if count > VALUES || bytes > BYTES {
                 more = true;
                 break;
             }
-            for pattern in writings(value) {
-                patterns.push(pattern);
-                values.push(value.to_vec());
+            for mut writing in writings(value) {
+                let tail = writing.split_off(PREFIX.min(writing.len()));
+                let alike = prefixes.entry(writing).or_default();
+                if alike.len() < ALIKE {
+                    let value = value.to_vec();
+                    alike.push(Writing { tail, value });
+                }
             }
         }
-        let automaton = (!patterns.is_empty())
+        let automaton = (!prefixes.is_empty())
             .then(|| {
                 AhoCorasick::builder()
                     .match_kind(MatchKind::LeftmostLongest)
-                    .build(&patterns)
+                    .build(prefixes.keys())
                     .ok()
             })
             .flatten();
         Self {
-            more: more || (automaton.is_none() && !patterns.is_empty()),
+            more: more || (automaton.is_none() && !prefixes.is_empty()),
             automaton,
-            values,
+            writings: prefixes.into_values().collect(),
         }
     }
 
@@ -67,26 +84,52 @@ impl Values {
             return;
         };
         let bytes = finds.bytes;
+        let mut last = 0;
         for found in automaton.find_iter(bytes) {
-            let (start, end) = (found.start(), found.end());
-            let Some(value) = self.values.get(found.pattern().as_usize()) else {
+            let start = found.start();
+            if start < last {
+                continue;
+            }
+            let writings = self.writings.get(found.pattern().as_usize());
+            let Some((end, value)) =
+                writings.and_then(|writings| extend(bytes, found.end(), writings))
+            else {
                 continue;
             };
             let ends = !bytes
                 .get(end)
                 .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-            let certain = value.len() >= CERTAIN;
+            let certain = end - start >= CERTAIN;
             if certain || (ends && begins_token(bytes, start)) {
-                finds.add(
-                    Carrier::Text,
-                    "",
-                    Span::new(start, end),
-                    value.clone(),
-                    false,
-                );
+                let span = Span::new(start, end);
+                let value = value.map_or_else(|| span.of(bytes).to_vec(), <[u8]>::to_vec);
+                finds.add(Carrier::Text, "", span, value, false);
+                last = end;
             }
         }
     }
+}
+
+/// The end of a place that begins with a known prefix, and the value where it is all there. A place that goes on otherwise is taken to
+/// the end of its token: a part of a secret is no less secret.
+fn extend<'a>(
+    bytes: &[u8],
+    from: usize,
+    writings: &'a [Writing],
+) -> Option<(usize, Option<&'a [u8]>)> {
+    let rest = bytes.get(from..)?;
+    let whole = writings
+        .iter()
+        .filter(|writing| rest.starts_with(&writing.tail))
+        .max_by_key(|writing| writing.tail.len());
+    if let Some(writing) = whole {
+        return Some((from + writing.tail.len(), Some(&writing.value)));
+    }
+    let length = rest
+        .iter()
+        .position(|byte| !(byte.is_ascii_alphanumeric() || b"-_.~+/=%".contains(byte)))
+        .unwrap_or(rest.len());
+    Some((from + length, None))
 }
 
 /// What percent-encoding leaves as it is.
