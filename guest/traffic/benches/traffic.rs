@@ -149,13 +149,13 @@ fn main() {
     println!("{:<34}{:>10}{:>12}", "case", "MB", "MB/s");
     let (encoded, raw, har) = (burp(true), burp(false), har());
     measure("import of Burp, base64", encoded.len(), || {
-        drop(black_box(read(Format::BurpXml, &encoded)))
+        black_box(read(Format::BurpXml, &encoded));
     });
     measure("import of Burp, raw", raw.len(), || {
-        drop(black_box(read(Format::BurpXml, &raw)))
+        black_box(read(Format::BurpXml, &raw));
     });
     measure("import of HAR", har.len(), || {
-        drop(black_box(read(Format::Har, &har)))
+        black_box(read(Format::Har, &har));
     });
     let all = exchanges(&raw, 200);
     let size: usize = all

@@ -336,6 +336,7 @@ pub(crate) fn tag_attributes(tag: &[u8]) -> Vec<(Span, Span)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

@@ -62,12 +62,14 @@ pub(crate) fn walk(bytes: &[u8], visit: &mut dyn FnMut(&[Frame], Leaf)) -> usize
                 at += 1;
             }
             (b'}', Expect::Key | Expect::Next) if object == Some(true) => {
-                (frames.pop(), objects.pop());
+                frames.pop();
+                objects.pop();
                 expect = Expect::Next;
                 at += 1;
             }
             (b']', Expect::Value | Expect::Next) if object == Some(false) => {
-                (frames.pop(), objects.pop());
+                frames.pop();
+                objects.pop();
                 expect = Expect::Next;
                 at += 1;
             }
@@ -207,6 +209,7 @@ pub(crate) fn pointer(bytes: &[u8], frames: &[Frame]) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

@@ -144,6 +144,7 @@ pub(crate) fn decode(bytes: &[u8], form: bool) -> Vec<u8> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

@@ -231,6 +231,7 @@ pub(crate) fn looks_random(value: &[u8], least: usize) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

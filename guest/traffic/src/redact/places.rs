@@ -118,10 +118,9 @@ pub(super) fn query_pairs(finds: &mut Finds<'_>, carrier: Carrier, span: Span) {
         }
         let name = urls::decode(pair.name.of(bytes), true);
         let value = urls::decode(pair.value.of(bytes), true);
-        let secret = keys::is_secret(&name, true) || nested(&value);
-        if secret {
-            finds.add(carrier, &lossy(&name, NAME), pair.value, value, true);
-        } else if value.len() != pair.value.of(bytes).len() && has_shape(&value) {
+        // What percent-encoding hides from the look at the whole part.
+        let hidden = value.len() != pair.value.of(bytes).len() && has_shape(&value);
+        if hidden || keys::is_secret(&name, true) || nested(&value) {
             finds.add(carrier, &lossy(&name, NAME), pair.value, value, true);
         }
     }

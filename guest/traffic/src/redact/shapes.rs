@@ -216,9 +216,7 @@ fn pem(bytes: &[u8], start: usize) -> Option<usize> {
     let window = bytes.get(from..(from + LABEL).min(bytes.len()))?;
     let label = memchr::memmem::find(window, b"-----")?;
     let name = window.get(..label)?;
-    if memchr::memmem::find(name, b"PRIVATE KEY").is_none() {
-        return None;
-    }
+    memchr::memmem::find(name, b"PRIVATE KEY")?;
     let Some(end) = find_from(bytes, b"-----END ", from) else {
         return Some(bytes.len());
     };
@@ -228,6 +226,7 @@ fn pem(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

@@ -301,7 +301,11 @@ fn tags(finds: &mut Finds<'_>, range: Span) {
     let bytes = finds.bytes;
     let text = range.of(bytes);
     let base = range.start as usize;
+    let mut last = 0;
     for found in memchr::memchr_iter(b'<', text) {
+        if found < last {
+            continue;
+        }
         let rest = text.get(found + 1..).unwrap_or_default();
         let known = [&b"input"[..], b"meta"].iter().any(|name| {
             rest.get(..name.len())
@@ -316,6 +320,7 @@ fn tags(finds: &mut Finds<'_>, range: Span) {
         let tag = tag
             .get(..memchr::memchr(b'>', tag).map_or(tag.len(), |end| end + 1))
             .unwrap_or_default();
+        last = found + tag.len();
         let attributes = tag_attributes(tag);
         let value = |wanted: &[&[u8]]| {
             attributes
