@@ -315,6 +315,9 @@ fn what_is_no_secret_stays() {
     assert_eq!(redacted.replaced.len(), 1, "{:?}", redacted.replaced);
     let prose = "The token: it is described below. Basic rules apply to bearer instruments; a password is a word, see key = value.";
     assert_eq!(redactor(Mode::Balanced).text(prose, false).text, prose);
+    let script =
+        "fetch(u,{credentials:\"same-origin\"});x.withCredentials=!0;i.token = function() {}";
+    assert_eq!(redactor(Mode::Balanced).text(script, false).text, script);
 }
 
 #[test]

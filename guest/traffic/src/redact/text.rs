@@ -117,7 +117,8 @@ fn value_after(
     if let Some(value) = quoted(bytes, start, end) {
         // A sentence in quotes is a label.
         let sentence = value.of(bytes).iter().any(u8::is_ascii_whitespace);
-        return (!sentence && value.start < value.end).then_some(value);
+        return (!sentence && !is_literal(value.of(bytes)) && value.start < value.end)
+            .then_some(value);
     }
     if equals && start > separator + 1 {
         // `token = value` in a program names a variable; in a configuration file it stands at the start of a line.
@@ -146,10 +147,16 @@ fn filled(value: &Span) -> bool {
     value.start < value.end
 }
 
+/// Words of programs that are no secrets, such as the values of `credentials` in a request.
 fn is_literal(text: &[u8]) -> bool {
     matches!(
         text,
-        b"true"
+        b"!0"
+            | b"!1"
+            | b"same-origin"
+            | b"include"
+            | b"omit"
+            | b"true"
             | b"false"
             | b"null"
             | b"undefined"
