@@ -28,7 +28,7 @@ fn many_sources(count: usize) -> Served {
             format!(
                 r#"word <citation>{{\"start_index\": 0, \"end_index\": 4, \"number\": {number}, \"url\": \"https://example.org/{}/{number}\", \"snippet\": \"{}\"}}</citation>"#,
                 "path".repeat(20),
-                "s".repeat(200)
+                "s".repeat(20)
             )
         })
         .collect();
@@ -55,7 +55,7 @@ fn twenty_thousand_sources_stay_within_the_limit() {
         let structured = result["structuredContent"].to_string();
         if limit > 1024 {
             assert!(
-                structured.contains("outcome.sources: ") && structured.contains("of 20000"),
+                structured.contains("sources: ") && structured.contains("of 20000"),
                 "{structured}"
             );
         }
@@ -68,7 +68,7 @@ fn twenty_thousand_sources_stay_within_the_limit() {
 fn a_list_of_long_questions_stays_within_the_limit() {
     let simulator = Simulator::start("0");
     let state = state();
-    for limit in LIMITS {
+    for (round, limit) in LIMITS.into_iter().enumerate() {
         let flag = limit.to_string();
         let mut server = Server::start(state.path(), Some(&simulator), &["--max-output", &flag]);
         server.initialize(LATEST);
@@ -85,8 +85,12 @@ fn a_list_of_long_questions_stays_within_the_limit() {
         let listed = server.call("research_list", json!({}));
         assert_within(&listed, limit);
         assert_within(&server.call("status", json!({})), limit);
-        let note = listed["structuredContent"]["note"].as_str().unwrap();
-        assert!(note.contains("jobs") || limit == 1024, "{note}");
+        // A list that is not whole says so.
+        let part = &listed["structuredContent"];
+        if part["jobs"].as_array().map_or(0, Vec::len) < 4 * (round + 1) {
+            let note = part["note"].as_str().unwrap();
+            assert!(note.contains("jobs") || limit == 1024, "{note}");
+        }
         server.leave();
     }
 }

@@ -33,8 +33,8 @@ fn traps_at_a_mark() -> Guest {
   (i32.const 1024)";
     // The answer of the outcome, which comes after the last batch.
     let finish = "
-  (i32.store (i32.const 8260) (i32.const 4096))
-  (i32.store (i32.const 8264) (i32.mul (i32.const 2) (global.get $pushes)))
+  (i32.store (i32.const 8268) (i32.const 4096))
+  (i32.store (i32.const 8272) (i32.mul (i32.const 2) (global.get $pushes)))
   (i32.const 8192)";
     Guest::default()
         .asking(BODY)

@@ -76,7 +76,7 @@ fn a_job_is_left_as_it_is_while_there_is_no_sandbox() {
     let status = machine.run(&["--component", none, "jobs", "status", &id]);
     assert_eq!(status.status.code(), Some(1), "{}", words(&status));
     assert!(
-        stderr(&status).contains("cannot be used as a parser"),
+        stderr(&status).contains("cannot be used as a component"),
         "{}",
         words(&status)
     );

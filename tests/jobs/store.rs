@@ -641,7 +641,8 @@ fn sums_that_an_absurd_cost_broke_are_made_again() {
     let old = rusqlite::Connection::open(&path).unwrap();
     old.execute_batch(
         "ALTER TABLE job DROP COLUMN simulated; ALTER TABLE ledger DROP COLUMN simulated;
-         ALTER TABLE spend DROP COLUMN simulated; ALTER TABLE slot DROP COLUMN job; PRAGMA user_version = 1;",
+         ALTER TABLE spend DROP COLUMN simulated; ALTER TABLE slot DROP COLUMN job;
+         DROP TABLE http_session; PRAGMA user_version = 1;",
     )
     .unwrap();
     drop(old);

@@ -260,18 +260,20 @@ impl Runner {
 
     async fn finish(&self, work: &Work, reader: Reader, cause: Cause) -> Result<Heard, JobsError> {
         let (finished, lost) = reader.finish(work.mode()).await?;
-        let mut cause = cause;
-        // What ended the call first is what is told.
-        if let Some(error) = finished.broken
-            && matches!(cause, Cause::End)
-        {
-            cause = sandbox_fault(&error);
+        let (mut cause, mut outcome) = (cause, finished.outcome);
+        if let Some(error) = finished.broken {
+            // What ended the call first is what is told.
+            if matches!(cause, Cause::End) {
+                cause = sandbox_fault(&error);
+            } else {
+                outcome.error = None;
+            }
         }
         if !finished.events.is_empty() {
             self.tell(Update::Events(finished.events));
         }
         Ok(Heard {
-            outcome: finished.outcome,
+            outcome,
             cause,
             lost,
         })
