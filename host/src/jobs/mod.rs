@@ -15,6 +15,7 @@ mod desk;
 mod error;
 mod home;
 mod lease;
+pub mod ledger;
 mod model;
 mod opened;
 mod outside;

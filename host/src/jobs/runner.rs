@@ -23,7 +23,7 @@ use super::store::{End, Lookup, Rate, Rendered, StoreError};
 use super::work::{Work, guest_headers, head_text};
 use crate::answers::{Answers, Event, EventKind, Mode, Outcome, empty};
 use crate::exit::Exit;
-use crate::policy::limiter::SharedLimiter;
+use crate::jobs::ledger::limiter::SharedLimiter;
 use crate::sandbox::SandboxError;
 use crate::upstream::{self, CallLimits, Client, Reply, UpstreamError};
 

@@ -23,7 +23,7 @@ use super::work::Simulate;
 use super::worker::WorkerCommand;
 use crate::answers::Answers;
 use crate::answers::{Mode, Question};
-use crate::policy::budget::SpendReport;
+use crate::jobs::ledger::budget::SpendReport;
 use crate::upstream::{Client, UpstreamError};
 
 pub use self::watch::Watch;
