@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::model::JobId;
 use super::opened::Opened;
-use super::runner::{Phase, Update};
 use super::store::{Marked, StoreError};
+use super::update::{Phase, Update};
 use super::work::guest_headers;
 use crate::answers::Answers;
 use crate::answers::{Failure, FailureKind};
