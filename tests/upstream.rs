@@ -9,8 +9,8 @@ use glovebox::answers::{Answers, AnswersConfig};
 use glovebox::answers::{Failure, FailureKind, Mode, Question};
 use glovebox::exit::Exit;
 use glovebox::jobs::clock::WallClock;
+use glovebox::jobs::ledger::limiter::DEFAULT_RATE;
 use glovebox::jobs::{Call, Desk, DeskConfig, Micros, WorkerCommand};
-use glovebox::policy::limiter::DEFAULT_RATE;
 use glovebox::sandbox::Sandbox;
 use glovebox::simulator::{Options, Record, Simulator};
 use glovebox::upstream::{

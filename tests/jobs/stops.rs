@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use glovebox::answers::{Answers, AnswersConfig, Mode};
 use glovebox::jobs::clock::WallClock;
+use glovebox::jobs::ledger::limiter::DEFAULT_RATE;
 use glovebox::jobs::{
     Call, Desk, DeskConfig, Ended, Micros, State, Submitted, Update, WorkerCommand,
 };
-use glovebox::policy::limiter::DEFAULT_RATE;
 use glovebox::sandbox::{Bounds, Sandbox};
 use glovebox::simulator::{Options, Simulator};
 use glovebox::upstream::{ApiKey, Client, Origin, UpstreamConfig};

@@ -8,10 +8,10 @@ use secrecy::ExposeSecret as _;
 
 use crate::answers::{Answers, AnswersConfig};
 use crate::jobs::clock::WallClock;
+use crate::jobs::ledger::limiter::DEFAULT_RATE;
 use crate::jobs::{
     Desk, DeskConfig, LateEnvironment, MakeClient, Micros, Rate, Simulate, WorkerCommand,
 };
-use crate::policy::limiter::DEFAULT_RATE;
 use crate::sandbox::Sandbox;
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{Options, Simulator};

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{desk, jobs, output};
 use crate::exit::Exit;
-use crate::policy::budget::{BudgetLeft, SpendReport, Sums};
+use crate::jobs::ledger::budget::{BudgetLeft, SpendReport, Sums};
 use crate::settings::Settings;
 
 /// Characters of the bar of the budget.

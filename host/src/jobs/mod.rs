@@ -15,6 +15,7 @@ mod desk;
 mod error;
 mod home;
 mod lease;
+pub mod ledger;
 mod model;
 mod opened;
 mod outside;
@@ -26,6 +27,7 @@ mod sending;
 mod sqlite;
 mod stop;
 mod store;
+mod update;
 mod watch;
 mod work;
 mod worker;
@@ -35,11 +37,12 @@ pub use self::error::JobsError;
 pub use self::home::Home;
 pub use self::model::{Job, JobFault, JobId, Micros, State};
 pub use self::outside::{Outside, OutsideCall};
-pub use self::runner::{Ended, Phase, Update};
+pub use self::runner::Ended;
 pub use self::sqlite::SqliteStore;
 pub use self::store::{
     End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, SessionStore,
     Settlement, Slot, SpendRow, StoreError, StoredSession,
 };
+pub use self::update::{Phase, Update};
 pub use self::work::Simulate;
 pub use self::worker::{LateEnvironment, WorkerCommand, start_apart};

@@ -15,7 +15,7 @@ use super::opened::Opened;
 use super::store::{End, Inserted, Marked, NewJob, Rate, Settlement};
 use super::work::Work;
 use crate::answers::{HttpRequest, Mode};
-use crate::policy::limiter::{SharedLimiter, SlotError};
+use crate::jobs::ledger::limiter::{SharedLimiter, SlotError};
 use crate::upstream::NoSlot;
 
 /// Where such calls are counted. Opened when it is made.

@@ -20,10 +20,11 @@ use super::result::{
 use super::sending::{CallLimiter, NotSent, classify};
 use super::stop::Stop;
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
+use super::update::{Phase, Update};
 use super::work::{Work, guest_headers, head_text};
 use crate::answers::{Answers, Event, EventKind, Mode, Outcome, empty};
 use crate::exit::Exit;
-use crate::policy::limiter::SharedLimiter;
+use crate::jobs::ledger::limiter::SharedLimiter;
 use crate::sandbox::SandboxError;
 use crate::upstream::{self, CallLimits, Client, Reply, UpstreamError};
 
@@ -31,26 +32,6 @@ use crate::upstream::{self, CallLimits, Client, Reply, UpstreamError};
 const PROGRESS_STORED_EVERY: Duration = Duration::from_secs(1);
 /// Bytes taken from the reply before the sandbox is entered, where so many are there already.
 const TAKEN_AT_ONCE: usize = 64 << 10;
-
-/// Where a call is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Waits for its slot.
-    Waiting,
-    /// The request leaves, for the first time or again.
-    Sent,
-    /// The reply has begun.
-    Reading,
-}
-
-/// What happens to a running call.
-#[derive(Clone, Debug)]
-pub enum Update {
-    /// It came into a phase.
-    Phase(Phase),
-    /// What the sandbox read, in order.
-    Events(Vec<Event>),
-}
 
 /// How a call ended.
 #[derive(Clone, Debug)]

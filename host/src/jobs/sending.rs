@@ -7,12 +7,12 @@ use tokio::time::Instant;
 
 use super::model::JobId;
 use super::opened::Opened;
-use super::runner::{Phase, Update};
 use super::store::{Marked, StoreError};
+use super::update::{Phase, Update};
 use super::work::guest_headers;
 use crate::answers::Answers;
 use crate::answers::{Failure, FailureKind};
-use crate::policy::limiter::{SharedLimiter, SlotError};
+use crate::jobs::ledger::limiter::{SharedLimiter, SlotError};
 use crate::upstream::{self, Limiter, NoSlot, SlotFuture};
 
 /// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.

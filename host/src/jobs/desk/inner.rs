@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Adopted, Call, DeskConfig, Submitted};
+use super::call::{Adopted, Call, Submitted};
+use super::config::DeskConfig;
 use crate::answers::Mode;
 use crate::jobs::clock::Millis;
 use crate::jobs::error::JobsError;
@@ -56,6 +57,17 @@ impl Inner {
             held: Mutex::default(),
             stopping: CancellationToken::new(),
         }
+    }
+
+    /// Runs a function that may block on a thread for blocking work.
+    pub(super) async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        call: impl FnOnce(&Self) -> Result<T, JobsError> + Send + 'static,
+    ) -> Result<T, JobsError> {
+        let inner = Arc::clone(self);
+        tokio::task::spawn_blocking(move || call(&inner))
+            .await
+            .map_err(|error| JobsError::Defect(error.to_string()))?
     }
 
     pub(super) fn held(&self) -> MutexGuard<'_, HashMap<JobId, Held>> {

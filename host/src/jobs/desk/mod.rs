@@ -1,10 +1,10 @@
 //! The desk: where calls are handed in, asked about, stopped and picked up.
 
+mod call;
+mod config;
 mod inner;
 mod watch;
 
-use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,24 +12,21 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::clock::Clock;
 use super::error::JobsError;
-use super::model::{Job, JobId, Micros, State};
+use super::model::{Job, JobId, State};
 use super::opened::Opened;
 use super::recovery;
-use super::runner::{Ended, Runner, Update};
-use super::store::{Filter, Rate, Rendered, SessionStore};
-use super::work::Simulate;
-use super::worker::WorkerCommand;
-use crate::answers::Answers;
-use crate::answers::{Mode, Question};
-use crate::policy::budget::SpendReport;
-use crate::upstream::{Client, UpstreamError};
+use super::runner::{Ended, Runner};
+use super::store::{Filter, Rendered, SessionStore};
+use super::update::Update;
+use crate::jobs::ledger::budget::SpendReport;
 
+pub use self::call::{Adopted, Call, Submitted};
+pub use self::config::{DeskConfig, MakeClient};
 pub use self::watch::Watch;
 
 use self::inner::Inner;
-use self::watch::listen;
+use self::watch::{OWNER_LOOKED_AT, listen};
 
 /// How long a detached worker may take to own its row: it starts a process and opens the store.
 const WORKER_STARTS_WITHIN: Duration = Duration::from_secs(20);
@@ -37,75 +34,6 @@ const WORKER_STARTS_WITHIN: Duration = Duration::from_secs(20);
 const CANCEL_SEEN_WITHIN: Duration = Duration::from_secs(5);
 /// No wait is longer: a length that a person typed may be beyond what a clock can count to.
 const LONGEST_WAIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// A waiting reader looks this often whether the owner still lives: its death changes nothing in the store.
-const OWNER_LOOKED_AT: Duration = Duration::from_secs(1);
-
-/// Makes the upstream client, once it is needed.
-pub type MakeClient = Box<dyn Fn() -> Result<Client, UpstreamError> + Send + Sync>;
-
-/// What a [`Desk`] is made from. Nothing is opened or connected until it is needed.
-pub struct DeskConfig {
-    /// The state folder.
-    pub state_dir: PathBuf,
-    /// How long a job is kept after its end.
-    pub keep: Duration,
-    /// What may be spent on a UTC day.
-    pub budget: Option<Micros>,
-    /// How often requests may be sent, over all processes.
-    pub rate: Rate,
-    /// The sandbox.
-    pub answers: Answers,
-    /// Makes the client.
-    pub client: MakeClient,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// How detached workers are started.
-    pub worker: WorkerCommand,
-}
-
-impl fmt::Debug for DeskConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeskConfig")
-            .field("state_dir", &self.state_dir)
-            .field("keep", &self.keep)
-            .field("budget", &self.budget)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A call to be made.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// The tool that asks, as the ledger names it.
-    pub tool: String,
-    /// How the reply is read.
-    pub mode: Mode,
-    /// What is asked.
-    pub question: Question,
-    /// What it could cost; reserved until it ends.
-    pub estimate: Micros,
-    /// How long it may take, from when it is sent to its last byte.
-    pub deadline: Duration,
-    /// How long the upstream may be silent; by the mode where absent.
-    pub idle: Option<Duration>,
-    /// What its caller allows it to cost.
-    pub max_usd: Option<f64>,
-    /// Whether its raw stream is kept.
-    pub capture: bool,
-    /// The simulator that a detached worker is to run for itself.
-    pub simulate: Option<Simulate>,
-}
-
-/// A call that was taken in.
-#[derive(Clone, Debug)]
-pub struct Submitted {
-    /// Its job.
-    pub job: Job,
-    /// Whether it is an older job that asks for the very same: it is not this caller's to run.
-    pub already_running: bool,
-    /// What is not as it should be, though the call can be made.
-    pub warnings: Vec<String>,
-}
 
 /// Where calls are handed in. A clone is cheap and is the same desk.
 #[derive(Clone, Debug)]
@@ -262,7 +190,7 @@ impl Desk {
         let until = Instant::now() + longest.min(LONGEST_WAIT);
         let mut watch = self.watch(id).await?;
         loop {
-            let job = watch.job.clone();
+            let job = watch.job().clone();
             if job.state.ended() || Instant::now() >= until {
                 return Ok(job);
             }
@@ -275,14 +203,7 @@ impl Desk {
     /// # Errors
     /// When the id is unknown or has expired.
     pub async fn watch(&self, id: &JobId) -> Result<Watch, JobsError> {
-        let opened = self.opened().await?;
-        let changes = listen(&opened, id).await?;
-        let job = self.job(id).await?;
-        Ok(Watch {
-            desk: self.clone(),
-            changes,
-            job,
-        })
+        Watch::open(Arc::clone(&self.inner), id).await
     }
 
     /// The outcome of an ended job: JSON, Markdown and plain text. None where it has not ended or nothing was
@@ -421,23 +342,10 @@ impl Desk {
         self.blocking(Inner::opened).await
     }
 
-    /// Runs a call that may block on a thread where it may.
     async fn blocking<T: Send + 'static>(
         &self,
         call: impl FnOnce(&Inner) -> Result<T, JobsError> + Send + 'static,
     ) -> Result<T, JobsError> {
-        let inner = Arc::clone(&self.inner);
-        tokio::task::spawn_blocking(move || call(&inner))
-            .await
-            .map_err(|error| JobsError::Defect(error.to_string()))?
+        self.inner.blocking(call).await
     }
-}
-
-/// What a worker took over.
-#[derive(Clone, Debug)]
-pub struct Adopted {
-    /// The simulator it is to run, if any.
-    pub simulate: Option<Simulate>,
-    /// How long the call may take.
-    pub deadline: Duration,
 }

@@ -1,22 +1,41 @@
 //! Following a job from any process.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Desk, OWNER_LOOKED_AT};
+use super::inner::Inner;
 use crate::jobs::error::JobsError;
 use crate::jobs::model::{Job, JobId};
 use crate::jobs::opened::Opened;
 
+/// How often a waiting reader checks whether the owner of a job still lives. The death of an owner changes nothing
+/// in the store, so no notification reports it.
+pub(super) const OWNER_LOOKED_AT: Duration = Duration::from_secs(1);
+
 /// A job that is followed.
 #[derive(Debug)]
 pub struct Watch {
-    pub(super) desk: Desk,
-    pub(super) changes: watch::Receiver<i64>,
-    pub(super) job: Job,
+    inner: Arc<Inner>,
+    changes: watch::Receiver<i64>,
+    job: Job,
 }
 
 impl Watch {
+    /// Starts to follow a job. Every change from now on is seen.
+    pub(super) async fn open(inner: Arc<Inner>, id: &JobId) -> Result<Self, JobsError> {
+        let opened = inner.blocking(Inner::opened).await?;
+        let changes = listen(&opened, id).await?;
+        let job = job_now(&inner, id).await?;
+        Ok(Self {
+            inner,
+            changes,
+            job,
+        })
+    }
+
     /// The job as it was last seen.
     #[must_use]
     pub const fn job(&self) -> &Job {
@@ -43,12 +62,17 @@ impl Watch {
     pub(super) async fn changed_before(&mut self, until: Instant) -> Result<(), JobsError> {
         let look = until.min(Instant::now() + OWNER_LOOKED_AT);
         let _ = timeout_at(look, self.changes.changed()).await;
-        self.job = self.desk.job(&self.job.id).await?;
+        self.job = job_now(&self.inner, &self.job.id).await?;
         Ok(())
     }
 }
 
-/// Hears of every change of a job from now on.
+async fn job_now(inner: &Arc<Inner>, id: &JobId) -> Result<Job, JobsError> {
+    let id = id.clone();
+    inner.blocking(move |inner| inner.job(&id)).await
+}
+
+/// Returns a receiver that is notified of every change of a job from now on.
 pub(super) async fn listen(opened: &Opened, id: &JobId) -> Result<watch::Receiver<i64>, JobsError> {
     let (watcher, id) = (opened.watcher.clone(), id.clone());
     tokio::task::spawn_blocking(move || watcher.listen(&id))
