@@ -111,9 +111,12 @@ fn open(actual: &mut Value, expected: &Value) {
     }
 }
 
+/// What one trial checks of a vector.
+type Check = fn(&Vector);
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let checks: [(&str, fn(&Vector)); 3] = [
+    let checks: [(&str, Check); 3] = [
         ("outcome", gives_its_outcome),
         ("library", equals_the_library),
         ("cuts", holds_at_every_cut),

@@ -465,7 +465,8 @@ fn two_authorities_that_differ_are_denied_and_two_that_agree_are_not() {
             ("GET", "/__mcp/health", 200),
             expected,
             &host,
-        );
+        )
+        .unwrap();
     }
 }
 

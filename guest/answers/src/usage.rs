@@ -89,8 +89,11 @@ const NAMES: [&str; 9] = [
     "Queries-Cost",
     "Tokens-In-Cost",
     "Tokens-Out-Cost",
-    "Total-Cost",
+    TOTAL,
 ];
+
+/// The name of what the whole call cost.
+const TOTAL: &str = "Total-Cost";
 
 fn counts(usage: &mut Usage) -> [&mut Option<u64>; 4] {
     [
@@ -136,11 +139,16 @@ fn set(usage: &mut Usage, place: usize, value: &Json<'_>) -> Option<String> {
     if let Some(slot) = costs(usage).get_mut(place - 4) {
         **slot = cost;
     }
-    let sent = value.scalar()?;
+    let name = NAMES.get(place).copied().unwrap_or_default();
+    let sent = match value.scalar() {
+        Some(sent) => sent,
+        // NaN and Infinity, which Python writes, are null here. Of the other costs, one that is absent is null as well.
+        None if name == TOTAL => "no number",
+        None => return None,
+    };
     if cost.is_some() || sent.trim_ascii().is_empty() {
         return None;
     }
-    let name = NAMES.get(place).copied().unwrap_or_default();
     Some(format!(
         "X-Request-{name}: {}",
         invisible::spelt_out(first_chars(sent, 40))
@@ -182,6 +190,16 @@ mod tests {
         assert_eq!(usage.cost_usd.total, Some(0.047875));
         assert_eq!(usage.cost_usd_estimate, None);
         assert_eq!(tag(r#"{"other":1}"#), None);
+    }
+
+    #[test]
+    fn a_total_that_is_no_number_is_named() {
+        for total in ["NaN", "Infinity", "-Infinity", "null"] {
+            let text = format!(r#"{{"X-Request-Queries":1,"X-Request-Total-Cost":{total}}}"#);
+            let (usage, bad) = from_tag(&Json::parse(&text).unwrap()).unwrap();
+            assert_eq!(usage.cost_usd.total, None);
+            assert_eq!(bad, ["X-Request-Total-Cost: no number"], "{total}");
+        }
     }
 
     #[test]
