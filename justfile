@@ -38,10 +38,6 @@ bench name:
 deny:
     cargo deny check licenses bans sources
 
-# Drive real agent clients through whole turns (installs several hundred megabytes of npm and PyPI packages)
-agents *arguments:
-    tests/agents/run {{arguments}}
-
 # Run what continuous integration runs
 ci:
     .ci/run
