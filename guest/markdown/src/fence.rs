@@ -40,21 +40,24 @@ pub fn after(open: Option<(u8, usize)>, line: &[u8]) -> Option<(u8, usize)> {
     if line.len() > MAX_FENCE_LINE {
         return open;
     }
-    let line = line.trim_ascii_end();
+    // Lists indent their fences, so any indent opens and closes.
     let indent = line.iter().take_while(|&&byte| byte == b' ').count();
     let line = line.get(indent..).unwrap_or_default();
     let Some(&mark @ (b'`' | b'~')) = line.first() else {
         return open;
     };
     let length = line.iter().take_while(|&&byte| byte == mark).count();
-    let info = line.get(length..).unwrap_or_default();
     if length < 3 {
         return open;
     }
+    let info = line.get(length..).unwrap_or_default();
     match open {
-        // Lists indent their fences, so any indent opens and closes.
-        None if mark == b'~' || memchr(b'`', info).is_none() => Some((mark, length)),
-        Some((opened, least)) if opened == mark && length >= least && info.is_empty() => None,
+        None if mark == b'~' || !info.contains(&b'`') => Some((mark, length)),
+        Some((opened, least))
+            if opened == mark && length >= least && info.trim_ascii_end().is_empty() =>
+        {
+            None
+        }
         _ => open,
     }
 }

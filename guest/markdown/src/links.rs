@@ -24,13 +24,14 @@ pub fn links(text: &str) -> Vec<&str> {
         let end = start + memchr(b'\n', rest).map_or(rest.len(), |found| found + 1);
         let line = text.as_bytes().get(start..end).unwrap_or_default();
         let now = after(open, line);
-        let prose = open.is_none() && now.is_none() && !line.trim_ascii().is_empty();
+        let blank = || line.iter().all(u8::is_ascii_whitespace);
+        let prose = open.is_none() && now.is_none() && !blank();
         if prose && paragraph.is_empty() {
             paragraph = start..end;
         } else if prose {
             paragraph.end = end;
-        } else {
-            scan_paragraph(text.get(paragraph.clone()).unwrap_or_default(), &mut found);
+        } else if !paragraph.is_empty() {
+            scan_paragraph(text.get(paragraph).unwrap_or_default(), &mut found);
             paragraph = end..end;
         }
         open = now;

@@ -1,8 +1,8 @@
 //! Finds the end of a JSON value in bytes that arrive in pieces, and the first byte that cannot belong
 //! to one. Holds no text: a few words of state, whatever the size of the value.
 
+use super::text::{escape_end, special};
 use crate::limits::MAX_DEPTH;
-use memchr::memchr2;
 
 /// Words of 64 levels each.
 const WORDS: usize = MAX_DEPTH as usize / 64;
@@ -100,15 +100,19 @@ impl Scanner {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             if let State::Text { key } = self.state {
-                let rest = bytes.get(at..).unwrap_or_default();
-                let Some(found) = memchr2(b'"', b'\\', rest) else {
+                let Some(found) = special(bytes, at) else {
                     return Scan::More;
                 };
-                at += found + 1;
-                if rest.get(found) == Some(&b'\\') {
+                at = found + 1;
+                if bytes.get(found) == Some(&b'"') {
+                    if let Some(end) = self.close_text(key, at) {
+                        return end;
+                    }
+                } else if let Some(end) = escape_end(bytes, found) {
+                    at = end;
+                } else {
+                    // Cut or wrong: byte by byte, to go on after a cut and to name the wrong byte.
                     self.state = State::Escape { key };
-                } else if let Some(end) = self.close_text(key, at) {
-                    return end;
                 }
                 continue;
             }

@@ -8,11 +8,30 @@ use std::borrow::Cow;
 pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
-        at += memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        at = special(bytes, at)?;
         if bytes.get(at) == Some(&b'"') {
             return Some(at);
         }
         at = escape_end(bytes, at)?;
+    }
+}
+
+/// Returns the index of the first quote or backslash from `at` on. Starting a vector search costs more than looking at one
+/// byte, so a run of escapes is followed without one.
+#[inline]
+pub(crate) fn special(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'"' | b'\\' => Some(at),
+        _ => memchr2(b'"', b'\\', bytes.get(at..)?).map(|found| at + found),
+    }
+}
+
+/// Returns the index of the first backslash, or the length if there is none; as [`special`], fast for runs of escapes.
+#[inline]
+fn backslash(bytes: &[u8]) -> usize {
+    match bytes.first() {
+        Some(b'\\') => 0,
+        _ => memchr(b'\\', bytes).unwrap_or(bytes.len()),
     }
 }
 
@@ -48,7 +67,7 @@ pub(crate) fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl F
     let mut rest = raw;
     buffer.clear();
     while !rest.is_empty() {
-        let found = memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
+        let found = backslash(rest.as_bytes());
         let (plain, escaped) = rest.split_at_checked(found).unwrap_or((rest, ""));
         if buffer.len() + plain.len() > PART_BYTES {
             part(buffer);
@@ -74,18 +93,20 @@ pub(crate) fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl F
 /// As [`unescape`], appended to a buffer.
 fn unescape_into(raw: &str, text: &mut String) {
     let mut rest = raw;
-    while let Some(found) = memchr(b'\\', rest.as_bytes()) {
-        let Some((plain, escaped)) = rest.split_at_checked(found) else {
-            return;
-        };
+    while !rest.is_empty() {
+        let (plain, escaped) = rest
+            .split_at_checked(backslash(rest.as_bytes()))
+            .unwrap_or((rest, ""));
         text.push_str(plain);
+        if escaped.is_empty() {
+            return;
+        }
         let Some((char, used)) = unescape_one(escaped.as_bytes()) else {
             return;
         };
         text.push(char);
         rest = escaped.get(used..).unwrap_or_default();
     }
-    text.push_str(rest);
 }
 
 /// The character that an escape at the start of `bytes` stands for, and its length.

@@ -1,9 +1,8 @@
 //! A JSON value that is built, for tag payloads and the rare parts of an envelope.
 
 use super::scanner::is_space;
-use super::text::{escape_end, unescape};
+use super::text::{escape_end, special, unescape};
 use crate::limits::{MAX_DEPTH, MAX_VALUES};
-use memchr::memchr2;
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -296,9 +295,9 @@ impl<'a> Reader<'a> {
         let bytes = self.text.as_bytes();
         let mut at = start;
         loop {
-            match memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+            match special(bytes, at) {
                 None => break at = bytes.len(),
-                Some(found) => at += found,
+                Some(found) => at = found,
             }
             if bytes.get(at) == Some(&b'"') {
                 break;
