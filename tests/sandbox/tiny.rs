@@ -4,11 +4,7 @@ use glovebox::sandbox::{Component, Held, SandboxError, Session, World};
 use wasmtime::Store;
 use wasmtime::component::{Instance, InstancePre};
 
-/// The bindings of the world.
-mod bindings {
-    #![allow(unsafe_code, unused_qualifications, reason = "generated code")]
-    wasmtime::component::bindgen!({ path: "../tests/sandbox/tiny.wit", world: "tiny" });
-}
+mod bindings;
 
 /// The world.
 pub struct TinyWorld;

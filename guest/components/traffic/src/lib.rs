@@ -2,22 +2,8 @@
 
 #![cfg(target_family = "wasm")]
 
-/// The generated bindings. The canonical ABI passes addresses, so they alone need unsafe code.
-#[allow(
-    unsafe_code,
-    missing_docs,
-    clippy::all,
-    clippy::restriction,
-    unused_qualifications
-)]
-mod bindings {
-    wit_bindgen::generate!({
-        path: "../../../wit/traffic",
-        world: "traffic",
-    });
-}
-
 mod analysis;
+mod bindings;
 mod connection;
 mod convert;
 mod intake;
@@ -29,10 +15,3 @@ use bindings::exports::glovebox::traffic as wit;
 
 /// What implements the world.
 struct Component;
-
-#[allow(unsafe_code)]
-mod export {
-    use super::bindings;
-    bindings::export!(Component with_types_in bindings);
-    use super::Component;
-}
