@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders, from the edge inwards: each may import those after it.
+/// The folders, from the edge inwards: each may import those of its own row and of the rows after it.
 const LAYERS: [&[&str]; 8] = [
     &["cli"],
     &["transport", "wasi"],
     &["mcp", "rpc"],
-    &["policy", "simulator", "settings"],
+    &["settings", "simulator"],
     &["jobs"],
     &["upstream"],
     &["answers"],
-    &["sandbox", "exit"],
+    &["sandbox", "money", "files", "secrets", "exit"],
 ];
 
 /// A module's path within the crate, such as `jobs::runner`.

@@ -19,6 +19,7 @@ mod server;
 mod service;
 mod structured;
 mod table;
+mod task;
 mod tasks;
 mod tools;
 

@@ -2,50 +2,13 @@
 //! any process.
 
 use rmcp::ErrorData;
-use rmcp::model::{DetailedTask, GetTaskResult, JsonObject, Task, TaskPayload, TaskStatus};
+use rmcp::model::{DetailedTask, GetTaskResult, JsonObject, TaskPayload};
 
 use super::Service;
 use super::reply::{Told, in_words};
-use super::tools::{research, words};
-use crate::jobs::{Desk, Job, JobId, JobsError, State};
-
-/// How often a client should ask. A research gives news every ten seconds or so.
-const POLL_MS: u64 = 5_000;
-
-/// A job as a task.
-#[must_use]
-pub fn task_of(service: &Service, job: &Job) -> Task {
-    let status = match job.state {
-        State::Queued | State::Running => TaskStatus::Working,
-        State::Cancelled => TaskStatus::Cancelled,
-        State::Done | State::Failed | State::Interrupted => TaskStatus::Completed,
-    };
-    let updated = job.ended.or(job.started).unwrap_or(job.created);
-    Task::new(
-        job.id.as_str(),
-        status,
-        job.created.rfc3339(),
-        updated.rfc3339(),
-    )
-    .with_status_message(words::progress(job, service.elapsed(job)))
-    .with_ttl_ms(ttl(service, job))
-    .with_poll_interval_ms(POLL_MS)
-}
-
-/// How long the task is there, from its creation: a job that runs may take all its time, and stays from its
-/// end on as long as results are kept.
-fn ttl(service: &Service, job: &Job) -> u64 {
-    let config = service.config();
-    let lived = match job.ended {
-        Some(ended) => u64::try_from(ended.0 - job.created.0).unwrap_or_default(),
-        None => millis(config.research_deadline),
-    };
-    lived.saturating_add(millis(config.keep))
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
+use super::task::task_of;
+use super::tools::research;
+use crate::jobs::{Desk, JobId, JobsError, State};
 
 /// `tasks/get`.
 ///

@@ -5,7 +5,7 @@ use std::path::{self, PathBuf};
 
 use clap::Args;
 
-use super::SettingsError;
+use super::error::SettingsError;
 
 /// Flags shared by all commands; each wins over its environment variable and its entry in `glovebox.toml`.
 #[derive(Args, Clone, Debug, Default)]

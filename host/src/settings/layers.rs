@@ -8,10 +8,20 @@ use figment::providers::{Format, Toml};
 use figment::value::{Dict, Map, Value};
 use figment::{Error as FigmentError, Figment, Metadata, Profile, Provider};
 
-use super::{Flags, Setting, SettingsError};
+use super::error::SettingsError;
+use super::flags::Flags;
 use crate::secrets;
 use crate::upstream::is_placeholder;
 use crate::upstream::{EXEMPT_VARIABLES, PROXY_VARIABLES};
+
+/// A value and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it came from.
+    pub origin: Origin,
+}
 
 /// The settings there are: the name in `glovebox.toml` and the environment variable.
 pub const NAMES: [(&str, &str); 12] = [

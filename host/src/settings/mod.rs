@@ -4,6 +4,7 @@
 //! [`Settings`] with its check.
 
 mod check;
+mod error;
 mod flags;
 mod keys;
 mod layers;
@@ -17,9 +18,10 @@ use secrecy::SecretString;
 use crate::upstream::{ApiKey, KeyError, Origin, Proxy, REQUESTS, Timeouts, UpstreamConfig};
 
 pub use check::{duration_text, parse_duration, parse_usd};
+pub use error::SettingsError;
 pub use flags::Flags;
 pub use keys::{KeyReport, KeySources};
-pub use layers::{Environment, NAMES, Origin as ValueOrigin};
+pub use layers::{Environment, NAMES, Origin as ValueOrigin, Setting};
 
 use layers::Layers;
 
@@ -31,20 +33,6 @@ const APP: &str = "glovebox";
 const KEEP: Duration = Duration::from_secs(24 * 3600);
 /// The simulator's pace where it runs for one command: a few seconds, with progress to be seen.
 pub const COMMAND_PACE: f64 = 0.1;
-
-/// A value and where it came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting<T> {
-    /// The value.
-    pub value: T,
-    /// Where it came from.
-    pub origin: ValueOrigin,
-}
-
-/// What is wrong with a setting: one sentence with the value, its origin, and what would be right.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SettingsError(pub String);
 
 /// All settings, checked.
 #[derive(Clone, Debug)]

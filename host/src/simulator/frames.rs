@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::json;
 
-use super::scenario::Variants;
+use super::variants::Variants;
 
 /// What a call used. The cost follows the published price.
 #[derive(Clone, Copy, Debug)]

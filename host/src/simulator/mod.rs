@@ -17,6 +17,7 @@ mod research;
 pub mod scenario;
 mod server;
 mod steps;
+mod variants;
 mod vectors;
 
 use std::io;

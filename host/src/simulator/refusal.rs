@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::scenario::Variants;
+use super::variants::Variants;
 use crate::jobs::clock;
 
 /// Why a request is refused.

@@ -18,9 +18,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use axum::http::StatusCode;
-
 use super::refusal::Refused;
+use super::variants::Variants;
 use super::vectors;
 
 /// What is played, before variants.
@@ -50,84 +49,6 @@ pub enum Play {
     },
     /// About the question, with this text in the place of the cost.
     Cost(String),
-}
-
-/// How it is played.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // independent switches, each a word on the command line
-pub struct Variants {
-    /// Compressed.
-    pub gzip: bool,
-    /// Cut at random places.
-    pub split: bool,
-    /// In the look of the documentation.
-    pub openai: bool,
-    /// CRLF line ends.
-    pub crlf: bool,
-    /// CR line ends.
-    pub cr: bool,
-    /// A byte order mark.
-    pub bom: bool,
-    /// Comment lines between events.
-    pub comments: bool,
-    /// `data:` without the space.
-    pub no_space: bool,
-    /// Refusals: the envelope of the documentation.
-    pub docs: bool,
-    /// Refusals: `{"detail": …}`.
-    pub detail: bool,
-    /// Refusals: plain text.
-    pub text: bool,
-    /// Refusals: only the first time that a question is asked.
-    pub once: bool,
-    /// Refusals: each time.
-    pub always: bool,
-    /// Replies: with the status 203 in place of 200.
-    pub status_203: bool,
-}
-
-impl Variants {
-    /// The line end that they say.
-    #[must_use]
-    pub const fn line_end(self) -> &'static str {
-        match (self.crlf, self.cr) {
-            (true, _) => "\r\n",
-            (false, true) => "\r",
-            (false, false) => "\n",
-        }
-    }
-
-    /// The status of a reply that is no refusal.
-    #[must_use]
-    pub const fn status(self) -> StatusCode {
-        if self.status_203 {
-            StatusCode::NON_AUTHORITATIVE_INFORMATION
-        } else {
-            StatusCode::OK
-        }
-    }
-
-    fn set(&mut self, name: &str) -> Result<(), UnknownScenario> {
-        let switch = match name {
-            "gzip" => &mut self.gzip,
-            "split" => &mut self.split,
-            "openai" => &mut self.openai,
-            "crlf" => &mut self.crlf,
-            "cr" => &mut self.cr,
-            "bom" => &mut self.bom,
-            "comments" => &mut self.comments,
-            "no-space" => &mut self.no_space,
-            "docs" => &mut self.docs,
-            "detail" => &mut self.detail,
-            "text" => &mut self.text,
-            "once" => &mut self.once,
-            "always" => &mut self.always,
-            "status-203" => &mut self.status_203,
-            _ => return Err(UnknownScenario(name.to_owned())),
-        };
-        *switch = true;
-        Ok(())
-    }
 }
 
 /// A scenario with its variants.
@@ -220,7 +141,9 @@ impl FromStr for Scenario {
             },
         };
         for part in parts {
-            variants.set(part)?;
+            if !variants.set(part) {
+                return Err(UnknownScenario(part.to_owned()));
+            }
         }
         Ok(Self {
             play,

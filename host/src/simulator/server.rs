@@ -20,8 +20,9 @@ use super::frames::{Frames, TOTAL_COST, Usage, number};
 use super::log::{Entry, Log, Record};
 use super::refusal::{Refused, detail, reply};
 use super::research::research;
-use super::scenario::{Play, Scenario, Variants};
+use super::scenario::{Play, Scenario};
 use super::steps::{Step, Steps, play};
+use super::variants::Variants;
 use super::{CALL_PATH, LOG_PATH, Options, effects, vectors};
 use crate::jobs::clock;
 

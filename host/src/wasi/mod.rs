@@ -11,6 +11,7 @@
 //! - Memory, the guest's own running time, the total time and the number of requests are bounded: see
 //!   [`RunLimits`]. Waiting for the network is not running.
 
+mod command;
 mod console;
 mod egress;
 mod error;
@@ -20,7 +21,6 @@ mod limits;
 mod sender;
 mod store;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
@@ -29,6 +29,7 @@ use wasmtime::component::{Instance, InstancePre, Linker};
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandIndices};
 
+pub use command::Run;
 pub use console::{Console, Stream};
 pub use error::RunError;
 pub use gate::{Asked, Gate, Leave, Ticket};
@@ -39,30 +40,7 @@ use key::KeyGuard;
 use sender::{Egress, Sender};
 use store::State;
 
-use crate::sandbox::{Component, ComponentSource, Held, Sandbox, World};
-use crate::upstream::{ApiKey, Origin, Proxy};
-
-/// What to run, and with what.
-pub struct Run {
-    /// Where it runs.
-    pub sandbox: Sandbox,
-    /// The component's file.
-    pub component: PathBuf,
-    /// Its arguments, without its own name.
-    pub arguments: Vec<String>,
-    /// The one origin it may reach.
-    pub origin: Origin,
-    /// The key, where there is one.
-    pub key: Option<ApiKey>,
-    /// The proxy that its requests go through. Loopback is reached without it.
-    pub proxy: Option<Proxy>,
-    /// Its bounds.
-    pub limits: RunLimits,
-    /// Asked before every request.
-    pub gate: Arc<dyn Gate>,
-    /// Where its text goes; told, in a sentence for a person, of every refusal.
-    pub console: Arc<dyn Console>,
-}
+use crate::sandbox::{Component, ComponentSource, Held, World};
 
 /// How a guest ended by its own word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,10 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
+use super::command::Run;
 use super::console::{GuestStream, Stream};
+use super::key::PLACEHOLDER;
 use super::sender::{Hooks, Sender};
-use super::{PLACEHOLDER, Run};
 use crate::sandbox::Held;
 
 /// What the imports of a command work on.

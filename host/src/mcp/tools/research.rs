@@ -8,13 +8,14 @@ use rmcp::model::CreateTaskResult;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::super::Service;
 use super::super::agent_words::without_flags;
 use super::super::args::Args;
 use super::super::call::{News, ToolCall};
 use super::super::call_of::research_question;
 use super::super::part::Part;
 use super::super::reply::{Reply, Told};
-use super::super::{Service, tasks};
+use super::super::task::task_of;
 use super::words;
 use crate::jobs::{Job, JobsError, Submitted, Watch};
 
@@ -83,7 +84,7 @@ fn told(submitted: &Submitted) -> Told {
 async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, JobsError> {
     let submitted = service.start(research_question(args)).await?;
     if call.follows_tasks {
-        let task = tasks::task_of(service, &submitted.job);
+        let task = task_of(service, &submitted.job);
         return Ok(Reply::Task(Box::new(CreateTaskResult::new(task))));
     }
     let id = submitted.job.id.clone();
