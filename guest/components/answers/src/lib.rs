@@ -1,7 +1,7 @@
 //! The component: the world `answers` of `wit/answers` over the library `answers`.
 //!
-//! [`bindings`] is generated from the WIT, [`convert`] turns the library's types into the generated ones and back, and
-//! [`component`] implements the exported functions.
+//! `bindings` is generated from the WIT, `convert` turns the library's types into the generated ones and back, and
+//! `component` implements the exported functions.
 
 #![cfg(target_family = "wasm")]
 
