@@ -62,8 +62,8 @@ for (const client of CLIENTS.filter(wanted)) {
 }
 console.log(`\n${table(rows)}`);
 if (values.write) {
-  const marks = /(<!-- results -->\n)[^]*(\n<!-- end of results -->)/;
+  const marks = /(<!-- results -->\n)[^]*?(<!-- end of results -->)/;
   const before = fs.readFileSync(values.write, 'utf8');
-  fs.writeFileSync(values.write, before.replace(marks, (_all, from, to) => `${from}${table(rows)}${to}`));
+  fs.writeFileSync(values.write, before.replace(marks, (_all, from, to) => `${from}${table(rows)}\n${to}`));
 }
 process.exit(failed ? 1 : 0);
