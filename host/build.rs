@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let manifest = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;
+    let folder = manifest.join("../fixtures");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut table = String::from("&[\n");
     for path in vectors(&folder)? {
@@ -28,12 +30,12 @@ fn main() -> io::Result<()> {
     table.push_str("]\n");
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
     fs::write(Path::new(&out).join("vectors.rs"), table)?;
-    fs::write(Path::new(&out).join("page.rs"), page(&folder)?)
+    fs::write(Path::new(&out).join("page.rs"), page(&manifest, &folder)?)
 }
 
 /// What the page consists of, as a table of paths and contents: `web/`, the vectors, and their list.
-fn page(vectors_folder: &Path) -> io::Result<String> {
-    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
+fn page(manifest: &Path, vectors_folder: &Path) -> io::Result<String> {
+    let web = manifest.join("../web");
     println!("cargo::rerun-if-changed={}", web.display());
     let mut table = String::from("&[\n");
     let mut add = |name: &str, path: &Path| {

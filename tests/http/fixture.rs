@@ -202,10 +202,11 @@ fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 /// The tools without arguments, by name.
-const PLAIN: [&str; 28] = [
+const PLAIN: [&str; 29] = [
     "echo",
     "wait",
     "flood",
+    "bulk",
     "announce",
     "test_simple_text",
     "test_image_content",
@@ -465,6 +466,10 @@ impl ServerHandler for Handler {
                     self.progress(&context, at as f64, &bulk).await;
                 }
                 Ok(text("flooded"))
+            }
+            "bulk" => {
+                let bytes = arguments["bytes"].as_u64().unwrap();
+                Ok(text(&"x".repeat(bytes as usize)))
             }
             "announce" => {
                 let _ = context.peer.notify_resource_list_changed().await;

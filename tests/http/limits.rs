@@ -309,13 +309,16 @@ fn a_writer_that_nobody_reads_is_given_up() {
     let session = begin(server.port, "2025-11-25", &[]);
     let mut stalled = Vec::new();
     for id in 0..3 {
-        let flood = json!({ "name": "flood", "arguments": { "count": 20_000 }, "_meta": { "progressToken": id } });
         let mut connection = Connection::open(server.port);
+        // With a fixed receive buffer, the answer is larger than everything that the kernel holds for both ends
+        // (4 MiB for the sender), so its writer stands still however the threads are scheduled.
+        let socket = socket2::SockRef::from(connection.socket());
+        socket.set_recv_buffer_size(64 << 10).unwrap();
         connection.send(
             "POST",
             "/mcp",
             &[("mcp-session-id", &session)],
-            &request(id, "tools/call", flood),
+            &call(id, "bulk", json!({ "bytes": 12 << 20 })),
         );
         stalled.push(connection);
     }
