@@ -7,7 +7,7 @@ use std::{env, fs, io};
 fn main() -> io::Result<()> {
     let manifest = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;
-    let folder = manifest.join("../fixtures");
+    let folder = manifest.join("../fixtures/answers");
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut table = String::from("&[\n");
     for path in vectors(&folder)? {

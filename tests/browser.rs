@@ -1,6 +1,6 @@
 //! The page that `glovebox web` serves, in real Chromium; and what the server says over the wire.
 //!
-//! `tests/homes/prepare` installs the driver, and Chromium is Debian's. Where one of them is missing the page's
+//! `tests/examples/prepare` installs the driver, and Chromium is Debian's. Where one of them is missing the page's
 //! test says so and passes, unless GLOVEBOX_REQUIRE_CLIENTS=1.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -69,12 +69,15 @@ impl Drop for Page {
 
 #[test]
 fn the_page_in_chromium() {
-    let homes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/homes");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/examples");
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
-    for needed in [homes.join("node_modules/playwright-core"), chromium.into()] {
+    for needed in [
+        examples.join("node_modules/playwright-core"),
+        chromium.into(),
+    ] {
         if !needed.exists() {
             let missing = format!(
-                "{} is not there: tests/homes/prepare and the package chromium bring it",
+                "{} is not there: tests/examples/prepare and the package chromium bring it",
                 needed.display()
             );
             assert!(
@@ -88,9 +91,9 @@ fn the_page_in_chromium() {
     let world = World::new();
     let page = Page::start(&world);
     let script = Command::new("node")
-        .arg(homes.join("browser.mjs"))
+        .arg(examples.join("browser.mjs"))
         .arg(&page.url)
-        .arg(homes.join("../../fixtures"))
+        .arg(examples.join("../../fixtures/answers"))
         .output();
     let ran = Ran::of(script.unwrap());
     let checks: Vec<Value> = ran

@@ -198,7 +198,7 @@ fn retries_by_the_rules() {
 fn every_vector_gives_its_outcome() {
     let (_world, simulator) = at_once();
     let mut vectors: Vec<PathBuf> =
-        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures"))
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/answers"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .filter(|path| path.extension().is_some_and(|extension| extension == "sse"))

@@ -30,7 +30,7 @@ fn run(arguments: &[&str]) -> Output {
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../fixtures")
+        .join("../fixtures/answers")
         .join(name)
 }
 

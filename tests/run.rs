@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::support::command::{self, Asking};
+use crate::support::command::{self, QuestionOptions};
 use crate::support::{KEY, Ran, Served, Simulated, World, finish, http, read_request};
 
 /// What a guest finds in place of the key.
@@ -62,7 +62,7 @@ fn research_as_json_is_what_the_host_gives() {
         &["run", &ask(), "--research", "--json", "sim:research-3 heat"],
     );
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let expected = include_str!("../fixtures/research-3.json");
+    let expected = include_str!("../fixtures/answers/research-3.json");
     let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
     assert_eq!(ran.json(), expected);
 }
@@ -401,7 +401,7 @@ fn the_host_header_is_the_origin_s_and_no_user_name_passes() {
     let asking = |authority: &str| {
         command::asking(
             world.path(),
-            &Asking {
+            &QuestionOptions {
                 method: 0,
                 authority,
                 requests: 1,
@@ -439,7 +439,7 @@ fn only_methods_that_read_or_ask_pass() {
     ] {
         let guest = command::asking(
             world.path(),
-            &Asking {
+            &QuestionOptions {
                 method,
                 authority,
                 requests: 1,
@@ -466,7 +466,7 @@ fn the_bodies_of_open_requests_are_bounded_together() {
     let (served, seen) = heads();
     let guest = command::asking(
         world.path(),
-        &Asking {
+        &QuestionOptions {
             method: 2,
             authority: served.url.strip_prefix("http://").unwrap(),
             requests: 40,
@@ -482,7 +482,7 @@ fn the_bodies_of_open_requests_are_bounded_together() {
     // One body alone is bounded too, and does not count as a request.
     let guest = command::asking(
         world.path(),
-        &Asking {
+        &QuestionOptions {
             method: 2,
             authority: served.url.strip_prefix("http://").unwrap(),
             requests: 3,

@@ -158,7 +158,7 @@ fn research_keeps_to_its_caps() {
 #[test]
 fn vectors_are_played_to_the_byte() {
     let (_world, simulator) = at_once();
-    let vector = include_bytes!("../fixtures/citations.sse");
+    let vector = include_bytes!("../fixtures/answers/citations.sse");
     for scenario in ["citations", "fixture/citations", "citations+split"] {
         let reply = simulator.send_bytes(&post(
             &body(&format!("sim:{scenario} why?"), json!({})),

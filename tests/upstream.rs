@@ -10,11 +10,11 @@ use glovebox::answers::{Failure, FailureKind, Mode, Question};
 use glovebox::exit::Exit;
 use glovebox::jobs::clock::WallClock;
 use glovebox::jobs::ledger::limiter::DEFAULT_RATE;
-use glovebox::jobs::{Call, Desk, DeskConfig, Micros, WorkerCommand};
+use glovebox::jobs::{Call, Jobs, JobsConfig, Micros, WorkerCommand};
 use glovebox::sandbox::Sandbox;
 use glovebox::simulator::{Options, Record, Simulator};
 use glovebox::upstream::{
-    ApiKey, CallKind, CallLimits, Client, Header, Limiter as _, Origin, Reply, Request,
+    ApiKey, CallKind, CallLimits, Client, Header, Origin, Reply, Request, SendLimiter as _,
     SlidingWindow, Timeouts, UpstreamConfig, UpstreamError,
 };
 use tokio::time::{Instant, timeout};
@@ -135,7 +135,7 @@ async fn fifty_at_once_keep_to_the_rate_and_all_succeed() {
     assert_rate(&simulator.log());
 }
 
-/// The same through the desk, as every command and tool calls: one limiter in the store.
+/// The same through the jobs, as every command and tool calls: one limiter in the store.
 #[tokio::test(flavor = "multi_thread")]
 async fn fifty_asked_at_one_desk_keep_to_the_rate_and_all_succeed() {
     let simulator = simulator().await;
@@ -143,7 +143,7 @@ async fn fifty_asked_at_one_desk_keep_to_the_rate_and_all_succeed() {
     let url = simulator.url();
     let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
     answers.ready().await.unwrap();
-    let desk = Desk::new(DeskConfig {
+    let jobs = Jobs::new(JobsConfig {
         state_dir: folder.path().to_owned(),
         keep: Duration::from_secs(3600),
         budget: None,
@@ -155,11 +155,11 @@ async fn fifty_asked_at_one_desk_keep_to_the_rate_and_all_succeed() {
     });
     let mut calls = tokio::task::JoinSet::new();
     for number in 0..50 {
-        let desk = desk.clone();
+        let jobs = jobs.clone();
         calls.spawn(async move {
-            let submitted = desk.submit(call(number)).await.unwrap();
+            let submitted = jobs.submit(call(number)).await.unwrap();
             let (updates, _) = tokio::sync::mpsc::unbounded_channel();
-            desk.run(&submitted.job.id, CancellationToken::new(), updates)
+            jobs.run(&submitted.job.id, CancellationToken::new(), updates)
                 .await
                 .unwrap()
         });

@@ -42,7 +42,7 @@ fn component() -> &'static Answers {
 }
 
 fn vectors() -> Vec<Vector> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/answers");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -32,7 +32,7 @@ enum Way {
     Replace(Metadata),
     /// A file with several names, or one that cannot be replaced: its content is overwritten.
     Overwrite,
-    /// Opened already: what is no regular file.
+    /// Storage already: what is no regular file.
     Stream(File),
 }
 

@@ -172,7 +172,7 @@ fn measure(path: &Path) -> Figures {
         black_box(store.lookup(&id).unwrap());
     });
     let filter = |all, state| Filter { all, state };
-    // As the desk does it: those whose owners died are looked for first.
+    // As the jobs does it: those whose owners died are looked for first.
     let list = median(|_| {
         black_box(store.active().unwrap());
         black_box(store.list(filter(false, None), 20).unwrap());

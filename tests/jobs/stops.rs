@@ -8,7 +8,7 @@ use glovebox::answers::{Answers, AnswersConfig, Mode};
 use glovebox::jobs::clock::WallClock;
 use glovebox::jobs::ledger::limiter::DEFAULT_RATE;
 use glovebox::jobs::{
-    Call, Desk, DeskConfig, Ended, Micros, State, Submitted, Update, WorkerCommand,
+    Call, Ended, Jobs, JobsConfig, Micros, State, Submitted, Update, WorkerCommand,
 };
 use glovebox::sandbox::{Bounds, Sandbox};
 use glovebox::simulator::{Options, Simulator};
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jobs::store::call;
 use crate::support::guest::{BODY, Guest, ONE_EVENT};
-use crate::support::machine::{Machine, Simulator as Outside, json, kill, until, words};
+use crate::support::machine::{Machine, Simulator as ExternalCalls, json, kill, until, words};
 
 /// A stop is heard within this on a machine that has other things to do. A flood lasts longer.
 const HEARD_WITHIN: Duration = Duration::from_secs(4);
@@ -57,13 +57,13 @@ async fn simulator() -> Simulator {
     .unwrap()
 }
 
-fn desk(folder: &Path, url: &str, answers: &Answers) -> Desk {
+fn jobs(folder: &Path, url: &str, answers: &Answers) -> Jobs {
     let config = UpstreamConfig {
         origin: Origin::parse(url).unwrap(),
         key: Ok(ApiKey::simulated()),
         proxy: None,
     };
-    Desk::new(DeskConfig {
+    Jobs::new(JobsConfig {
         state_dir: folder.to_owned(),
         keep: Duration::from_secs(3600),
         budget: None,
@@ -96,13 +96,13 @@ async fn first_event(updates: &mut UnboundedReceiver<Update>) {
 }
 
 /// Runs a call and stops it. Gives its end and how long that took from the stop.
-async fn stopped(case: &Case, desk: &Desk, other: &Desk, job: &Submitted) -> (Ended, Duration) {
+async fn stopped(case: &Case, jobs: &Jobs, other: &Jobs, job: &Submitted) -> (Ended, Duration) {
     let id = job.job.id.clone();
     let cancel = CancellationToken::new();
     let (sender, mut updates) = tokio::sync::mpsc::unbounded_channel();
     let running = {
-        let (desk, id, cancel) = (desk.clone(), id.clone(), cancel.clone());
-        tokio::spawn(async move { desk.run(&id, cancel, sender).await.unwrap() })
+        let (jobs, id, cancel) = (jobs.clone(), id.clone(), cancel.clone());
+        tokio::spawn(async move { jobs.run(&id, cancel, sender).await.unwrap() })
     };
     first_event(&mut updates).await;
     let mut from = Instant::now();
@@ -113,7 +113,7 @@ async fn stopped(case: &Case, desk: &Desk, other: &Desk, job: &Submitted) -> (En
     }
     match case.who {
         Who::Caller => cancel.cancel(),
-        Who::Process => desk.stop(),
+        Who::Process => jobs.stop(),
         Who::AnotherProcess => drop(other.cancel(&id).await.unwrap()),
         Who::Deadline => {}
     }
@@ -124,8 +124,8 @@ async fn stopped(case: &Case, desk: &Desk, other: &Desk, job: &Submitted) -> (En
 async fn check(case: Case, answers: Answers) {
     let simulator = simulator().await;
     let folder = tempfile::tempdir().unwrap();
-    let owner = desk(folder.path(), &simulator.url(), &answers);
-    let other = desk(folder.path(), &simulator.url(), &answers);
+    let owner = jobs(folder.path(), &simulator.url(), &answers);
+    let other = jobs(folder.path(), &simulator.url(), &answers);
     let deadline = match case.who {
         Who::Deadline if case.scenario == "endless" => SOON,
         Who::Deadline => DEADLINE,
@@ -223,7 +223,7 @@ async fn a_component_that_is_slow_is_stopped_at_the_deadline() {
     })
     .await
     .unwrap();
-    let desk = desk(&folder.path().join("state"), &simulator.url(), &answers);
+    let jobs = jobs(&folder.path().join("state"), &simulator.url(), &answers);
     for who in [Who::Deadline, Who::Caller, Who::AnotherProcess] {
         let case = Case {
             scenario: "flood",
@@ -235,11 +235,11 @@ async fn a_component_that_is_slow_is_stopped_at_the_deadline() {
             Who::Deadline => DEADLINE,
             _ => Duration::from_secs(120),
         };
-        let submitted = desk
+        let submitted = jobs
             .submit(asked("flood", Mode::Answer, deadline))
             .await
             .unwrap();
-        let (ended, took) = stopped(&case, &desk, &desk, &submitted).await;
+        let (ended, took) = stopped(&case, &jobs, &jobs, &submitted).await;
         let wanted = match who {
             Who::Deadline => State::Failed,
             _ => State::Cancelled,
@@ -254,8 +254,8 @@ async fn nothing_is_sent_once_a_cancellation_is_stored() {
     let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
     let simulator = simulator().await;
     let folder = tempfile::tempdir().unwrap();
-    let owner = desk(folder.path(), &simulator.url(), &answers);
-    let other = desk(folder.path(), &simulator.url(), &answers);
+    let owner = jobs(folder.path(), &simulator.url(), &answers);
+    let other = jobs(folder.path(), &simulator.url(), &answers);
     for round in 0..5 {
         let submitted = owner
             .submit(asked("auto", Mode::Research, Duration::from_secs(60)))
@@ -284,7 +284,7 @@ async fn nothing_is_sent_once_a_cancellation_is_stored() {
 
 #[test]
 fn a_cancellation_and_an_interrupt_reach_a_flood_from_outside() {
-    let simulator = Outside::start("0");
+    let simulator = ExternalCalls::start("0");
     let machine = Machine::new(&simulator.url);
     let begun = |query: &str| {
         until("the request", || simulator.asked(query));

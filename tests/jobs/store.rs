@@ -9,7 +9,7 @@ use glovebox::answers::Mode;
 use glovebox::answers::{Answers, AnswersConfig};
 use glovebox::jobs::clock::{Clock, Millis, SetClock};
 use glovebox::jobs::{
-    Desk, DeskConfig, End, Inserted, JobId, JobStore, JobsError, Lookup, Marked, Micros, NewJob,
+    End, Inserted, JobId, JobStore, Jobs, JobsConfig, JobsError, Lookup, Marked, Micros, NewJob,
     Rate, Settlement, Slot, SqliteStore, State, StoreError, WorkerCommand,
 };
 use glovebox::sandbox::Sandbox;
@@ -312,8 +312,8 @@ fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A desk in this process, on a simulator in this process, with a clock that can be moved.
-pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> (Desk, Simulator) {
+/// A jobs in this process, on a simulator in this process, with a clock that can be moved.
+pub async fn jobs(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> (Jobs, Simulator) {
     let simulator = Simulator::start(Options {
         pace: 0.0,
         ..Options::default()
@@ -325,7 +325,7 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
         key: Ok(ApiKey::simulated()),
         proxy: None,
     };
-    let desk = Desk::new(DeskConfig {
+    let jobs = Jobs::new(JobsConfig {
         state_dir: dir.to_owned(),
         keep: Duration::from_secs(24 * 3600),
         budget,
@@ -339,7 +339,7 @@ pub async fn desk(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
             late_env: None,
         },
     });
-    (desk, simulator)
+    (jobs, simulator)
 }
 
 pub fn call(query: &str) -> glovebox::jobs::Call {
@@ -366,11 +366,11 @@ pub fn call(query: &str) -> glovebox::jobs::Call {
 async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (desk, _simulator) = desk(dir.path(), clock.clone(), None).await;
+    let (jobs, _simulator) = jobs(dir.path(), clock.clone(), None).await;
     let (updates, _) = tokio::sync::mpsc::unbounded_channel();
-    let submitted = desk.submit(call("a day")).await.unwrap();
+    let submitted = jobs.submit(call("a day")).await.unwrap();
     let id = submitted.job.id.clone();
-    let ended = desk
+    let ended = jobs
         .run(&id, CancellationToken::new(), updates)
         .await
         .unwrap();
@@ -378,7 +378,7 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
     let capture = ended.job.capture.clone().unwrap();
     assert_eq!(
         std::fs::read(&capture).unwrap(),
-        desk.stream_capture(&id).await.unwrap().unwrap()
+        jobs.stream_capture(&id).await.unwrap().unwrap()
     );
     assert!(
         !dir.path().join(format!("locks/{id}.lock")).exists(),
@@ -386,51 +386,51 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
     );
 
     clock.advance(24 * 3600 * 1000);
-    assert_eq!(desk.prune().await.unwrap(), 0, "kept for a day to the end");
-    let other = desk.submit(call("another")).await.unwrap().job.id;
+    assert_eq!(jobs.prune().await.unwrap(), 0, "kept for a day to the end");
+    let other = jobs.submit(call("another")).await.unwrap().job.id;
     let (updates, _) = tokio::sync::mpsc::unbounded_channel();
-    desk.run(&other, CancellationToken::new(), updates)
+    jobs.run(&other, CancellationToken::new(), updates)
         .await
         .unwrap();
     clock.advance(1);
     // A reader comes first: to it the job is gone already, though nobody has removed it yet.
     assert!(matches!(
-        desk.job(&id).await,
+        jobs.job(&id).await,
         Err(JobsError::Expired { .. })
     ));
     assert!(!capture.exists());
     clock.advance(24 * 3600 * 1000);
-    assert_eq!(desk.prune().await.unwrap(), 1);
+    assert_eq!(jobs.prune().await.unwrap(), 1);
     assert!(matches!(
-        desk.job(&other).await,
+        jobs.job(&other).await,
         Err(JobsError::Expired { .. })
     ));
     assert!(matches!(
-        desk.job(&id).await,
+        jobs.job(&id).await,
         Err(JobsError::Expired { .. })
     ));
     assert!(matches!(
-        desk.outcome(&id).await,
+        jobs.outcome(&id).await,
         Err(JobsError::Expired { .. })
     ));
     assert!(matches!(
-        desk.job(&JobId::new()).await,
+        jobs.job(&JobId::new()).await,
         Err(JobsError::Unknown(_))
     ));
     // What it cost is still known, and after a month nothing is.
-    let spend = desk.spend(7).await.unwrap();
+    let spend = jobs.spend(7).await.unwrap();
     assert_eq!(spend.total.calls, 2);
     clock.advance(31 * 24 * 3600 * 1000);
-    desk.prune().await.unwrap();
-    assert!(matches!(desk.job(&id).await, Err(JobsError::Unknown(_))));
+    jobs.prune().await.unwrap();
+    assert!(matches!(jobs.job(&id).await, Err(JobsError::Unknown(_))));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_that_dies_before_it_begins_has_cost_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (owner, _simulator) = desk(dir.path(), clock.clone(), None).await;
-    let (reader, simulator) = desk(dir.path(), clock.clone(), None).await;
+    let (owner, _simulator) = jobs(dir.path(), clock.clone(), None).await;
+    let (reader, simulator) = jobs(dir.path(), clock.clone(), None).await;
     let id = owner.submit(call("too early")).await.unwrap().job.id;
     let waiting = reader.job(&id).await.unwrap();
     assert_eq!(waiting.state, State::Queued, "its owner lives");
@@ -452,15 +452,15 @@ async fn an_owner_that_dies_before_it_begins_has_cost_nothing() {
 async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (desk, _simulator) = desk(dir.path(), clock, None).await;
+    let (jobs, _simulator) = jobs(dir.path(), clock, None).await;
     let mut research = call("how often");
     research.mode = Mode::Research;
     research.question.enable_citations = None;
     research.question.enable_research = Some(true);
-    let id = desk.submit(research).await.unwrap().job.id;
+    let id = jobs.submit(research).await.unwrap().job.id;
     let (updates, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let begun = std::time::Instant::now();
-    let ended = desk
+    let ended = jobs
         .run(&id, CancellationToken::new(), updates)
         .await
         .unwrap();
@@ -487,21 +487,21 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
 async fn only_what_has_ended_can_be_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (desk, _simulator) = desk(dir.path(), clock.clone(), None).await;
-    let id = desk.submit(call("not yet")).await.unwrap().job.id;
+    let (jobs, _simulator) = jobs(dir.path(), clock.clone(), None).await;
+    let id = jobs.submit(call("not yet")).await.unwrap().job.id;
     assert!(matches!(
-        desk.delete(&id).await,
+        jobs.delete(&id).await,
         Err(JobsError::NotEnded { .. })
     ));
     let cancel = CancellationToken::new();
     cancel.cancel();
     let (updates, _) = tokio::sync::mpsc::unbounded_channel();
-    let ended = desk.run(&id, cancel, updates).await.unwrap();
+    let ended = jobs.run(&id, cancel, updates).await.unwrap();
     assert_eq!(ended.job.state, State::Cancelled);
     assert_eq!(ended.job.cost, Some(Micros(0)), "it was never sent");
-    desk.delete(&id).await.unwrap();
+    jobs.delete(&id).await.unwrap();
     assert!(matches!(
-        desk.job(&id).await,
+        jobs.job(&id).await,
         Err(JobsError::Expired { .. })
     ));
 }
@@ -510,21 +510,21 @@ async fn only_what_has_ended_can_be_deleted() {
 async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (desk, simulator) = desk(dir.path(), clock, Some(Micros(100_000))).await;
+    let (jobs, simulator) = jobs(dir.path(), clock, Some(Micros(100_000))).await;
     let mut bad = call(" ");
     bad.question.country = Some("nowhere".to_owned());
-    let Err(JobsError::Invalid(fields)) = desk.submit(bad).await else {
+    let Err(JobsError::Invalid(fields)) = jobs.submit(bad).await else {
         panic!("taken in");
     };
     assert_eq!(fields.len(), 2, "all that is wrong is named: {fields:?}");
     let mut dear = call("dear");
     dear.max_usd = Some(0.01);
     assert!(matches!(
-        desk.submit(dear).await,
+        jobs.submit(dear).await,
         Err(JobsError::OverMax { .. })
     ));
-    desk.submit(call("one")).await.unwrap();
-    let refused = desk.submit(call("two")).await.unwrap_err();
+    jobs.submit(call("one")).await.unwrap();
+    let refused = jobs.submit(call("two")).await.unwrap_err();
     assert_eq!(refused.exit(), glovebox::exit::Exit::Money);
     let text = refused.to_string();
     assert!(
@@ -538,10 +538,10 @@ async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
 async fn a_worker_that_cannot_start_is_told_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
-    let (desk, _simulator) = desk(dir.path(), clock, None).await;
-    let error = desk.detach(call("no program")).await.unwrap_err();
+    let (jobs, _simulator) = jobs(dir.path(), clock, None).await;
+    let error = jobs.detach(call("no program")).await.unwrap_err();
     assert!(matches!(error, JobsError::Worker { .. }), "{error}");
-    let jobs = desk
+    let jobs = jobs
         .list(
             glovebox::jobs::Filter {
                 all: true,
@@ -717,7 +717,7 @@ async fn the_same_question_to_another_origin_or_with_another_key_is_another() {
             key: Ok(key),
             proxy: None,
         };
-        Desk::new(DeskConfig {
+        Jobs::new(JobsConfig {
             state_dir: dir.path().to_owned(),
             keep: Duration::from_secs(24 * 3600),
             budget: None,
@@ -737,14 +737,14 @@ async fn the_same_question_to_another_origin_or_with_another_key_is_another() {
     research.question.enable_citations = None;
     research.question.enable_research = Some(true);
     let mut ids = Vec::new();
-    for (desk, already) in [
+    for (jobs, already) in [
         (&first, false),
         (&same, true),
         (&other_key, false),
         (&other_origin, false),
         (&first, true),
     ] {
-        let submitted = desk.submit(research.clone()).await.unwrap();
+        let submitted = jobs.submit(research.clone()).await.unwrap();
         assert_eq!(submitted.already_running, already);
         ids.push(submitted.job.id);
     }

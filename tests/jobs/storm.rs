@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::store::{call, desk};
+use super::store::{call, jobs};
 use crate::support::machine::{Machine, Simulator, is_end, kill, words};
 
 /// Clients at once.
@@ -80,14 +80,14 @@ fn client_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
     }
 }
 
-/// One server: a desk that stays open, with calls in its own process, some of them cancelled.
+/// One server: a jobs that stays open, with calls in its own process, some of them cancelled.
 fn server_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
     let mut random = fastrand::Rng::with_seed(100 + number);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let (desk, _simulator) = desk(&machine.state(), Arc::new(WallClock), None).await;
+        let (jobs, _simulator) = jobs(&machine.state(), Arc::new(WallClock), None).await;
         while Instant::now() < end {
-            let submitted = desk.submit(call("asked of a server")).await.unwrap();
+            let submitted = jobs.submit(call("asked of a server")).await.unwrap();
             let id = submitted.job.id;
             assert!(seen.lock().unwrap().ids.insert(id.to_string()));
             let cancel = CancellationToken::new();
@@ -95,13 +95,13 @@ fn server_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
                 cancel.cancel();
             }
             let (updates, _) = tokio::sync::mpsc::unbounded_channel();
-            let ended = desk.run(&id, cancel, updates).await.unwrap();
+            let ended = jobs.run(&id, cancel, updates).await.unwrap();
             assert!(ended.job.state.ended());
             let all = Filter {
                 all: true,
                 state: None,
             };
-            assert!(!desk.list(all, 50).await.unwrap().is_empty());
+            assert!(!jobs.list(all, 50).await.unwrap().is_empty());
             seen.lock().unwrap().reads += 1;
         }
     });

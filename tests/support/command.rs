@@ -143,7 +143,7 @@ pub fn printing(folder: &Path, texts: &[(u8, &str)]) -> String {
 }
 
 /// What a guest asks for.
-pub struct Asking<'a> {
+pub struct QuestionOptions<'a> {
     /// As in the list of methods of `wasi:http`: 0 is GET, 2 POST, 5 CONNECT, 7 TRACE.
     pub method: u8,
     /// The authority of the address.
@@ -155,8 +155,8 @@ pub struct Asking<'a> {
 }
 
 /// A guest that opens requests, writes their bodies, and waits for the first where there are no bodies.
-pub fn asking(folder: &Path, asking: &Asking) -> String {
-    let Asking {
+pub fn asking(folder: &Path, asking: &QuestionOptions) -> String {
+    let QuestionOptions {
         method,
         authority,
         requests,

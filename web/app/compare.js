@@ -1,4 +1,4 @@
-// Whether an outcome is the one a vector asks for, by the rules of fixtures/README.md.
+// Whether an outcome is the one a vector asks for, by the rules of fixtures/answers/README.md.
 
 const WILDCARD = '*';
 

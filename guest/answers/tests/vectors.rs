@@ -31,7 +31,7 @@ struct Vector {
 
 /// Every vector of the repository, in order of name.
 fn vectors() -> Vec<Vector> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/answers");
     let mut streams: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -4,7 +4,7 @@
 //! start from the golden vectors (a corpus of real replies), from the repository's root:
 //!
 //! ```text
-//! mkdir -p guest/fuzz/corpus/parse && for f in fixtures/*.sse; do
+//! mkdir -p guest/fuzz/corpus/parse && for f in fixtures/answers/*.sse; do
 //!   for c in A b; do (printf $c; cat $f) > guest/fuzz/corpus/parse/$(basename $f .sse)-$c; done; done
 //! cargo +nightly fuzz run parse --fuzz-dir guest/fuzz -- -max_len=20000 -max_total_time=600
 //! ```

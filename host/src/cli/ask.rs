@@ -6,20 +6,20 @@ use clap::Args;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::display::{Growing, Live};
-use super::options::{self, Asking, Target, need_key};
+use super::display::{Live, StreamedText};
+use super::options::{self, QuestionOptions, Target, need_key};
 use super::output;
-use super::{desk, ending};
+use super::{ending, jobs_setup};
 use crate::answers::{Mode, cost};
 use crate::exit::Exit;
-use crate::jobs::{Call, Desk, Ended, JobsError, Phase, Update};
+use crate::jobs::{Call, Ended, Jobs, JobsError, Phase, Update};
 use crate::settings::Settings;
 
 /// Asks a question and prints the answer with its sources and its cost.
 #[derive(Args, Debug)]
 pub struct Ask {
     #[command(flatten)]
-    asking: Asking,
+    asking: QuestionOptions,
     /// An answer without sources
     #[arg(long)]
     no_citations: bool,
@@ -48,8 +48,8 @@ impl Ask {
             Ok(target) => target,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
-        let desk = desk::open(settings).await?;
-        match ask(&desk.desk, call, asking.streams()).await {
+        let jobs = jobs_setup::open(settings).await?;
+        match ask(&jobs.jobs, call, asking.streams()).await {
             Ok(answered) => self.tell(answered, target),
             Err(error) => Ok(say(&options::refusal(&error), error.exit())),
         }
@@ -75,7 +75,7 @@ impl Ask {
     }
 }
 
-impl Asking {
+impl QuestionOptions {
     /// Whether the answer is shown as it comes: to a person at a terminal, as plain text.
     fn streams(&self) -> bool {
         !self.json && !self.markdown && self.output.is_none() && io::stdout().is_terminal()
@@ -91,13 +91,13 @@ pub(super) fn say(problem: &str, exit: Exit) -> Exit {
 /// A call that has ended, as far as it was shown, and whether it is stored.
 struct Answered {
     ended: Ended,
-    growing: Growing,
+    growing: StreamedText,
     stored: bool,
 }
 
-async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<Answered, JobsError> {
+async fn ask(jobs: &Jobs, call: Call, stream: bool) -> Result<Answered, JobsError> {
     let live = Live::start("asking");
-    let submitted = desk.submit(call).await?;
+    let submitted = jobs.submit(call).await?;
     for warning in &submitted.warnings {
         live.note(&format!("glovebox: {warning}"));
     }
@@ -105,7 +105,7 @@ async fn ask(desk: &Desk, call: Call, stream: bool) -> Result<Answered, JobsErro
     let interrupt = tokio::spawn(on_interrupt(cancel.clone()));
     let (sender, updates) = unbounded_channel();
     let shown = show(updates, live, stream);
-    let (ended, growing) = tokio::join!(desk.run(&submitted.job.id, cancel, sender), shown);
+    let (ended, growing) = tokio::join!(jobs.run(&submitted.job.id, cancel, sender), shown);
     interrupt.abort();
     Ok(Answered {
         ended: ended?,
@@ -125,8 +125,8 @@ pub(super) async fn on_interrupt(cancel: CancellationToken) {
     }
 }
 
-async fn show(mut updates: UnboundedReceiver<Update>, live: Live, stream: bool) -> Growing {
-    let mut growing = Growing::default();
+async fn show(mut updates: UnboundedReceiver<Update>, live: Live, stream: bool) -> StreamedText {
+    let mut growing = StreamedText::default();
     while let Some(update) = updates.recv().await {
         match update {
             Update::Phase(Phase::Waiting) => live.say("waiting for a free slot"),

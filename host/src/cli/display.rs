@@ -70,7 +70,7 @@ impl Drop for Live {
 
 /// Prints an answer as it comes.
 #[derive(Debug, Default)]
-pub struct Growing {
+pub struct StreamedText {
     begun: bool,
     marked: Option<(u32, u32)>,
     at_line_start: bool,
@@ -78,7 +78,7 @@ pub struct Growing {
     filter: Filter,
 }
 
-impl Growing {
+impl StreamedText {
     /// Whether anything was printed.
     #[must_use]
     pub const fn begun(&self) -> bool {

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{desk, output, serve};
+use super::{jobs_setup, output, serve};
 use crate::answers::{Answers, Question};
 use crate::exit::Exit;
 use crate::sandbox::Sandbox;
@@ -215,7 +215,7 @@ async fn store(settings: &Settings) -> Option<Check> {
     if !path.exists() {
         return None;
     }
-    Some(match desk::stored(settings).spend(1).await {
+    Some(match jobs_setup::stored(settings).spend(1).await {
         Ok(_) => good(NAME, format!("{} can be read and written", path.display())),
         Err(error) => bad(NAME, error.to_string()),
     })
@@ -247,7 +247,7 @@ async fn component(settings: &Settings) -> Check {
     const NAME: &str = "component";
     let start = Instant::now();
     // Without kept code, so that compiling is tried too.
-    let answers = Answers::start(&Sandbox::default(), desk::answers_config(settings));
+    let answers = Answers::start(&Sandbox::default(), jobs_setup::answers_config(settings));
     if let Err(error) = answers.ready().await {
         return bad(NAME, error.to_string());
     }

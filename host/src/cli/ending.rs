@@ -6,9 +6,9 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::options::{Asking, Target};
+use super::options::{QuestionOptions, Target};
 use super::output;
-use super::terminal::{harmless, harmless_json};
+use super::terminal::{escape_for_terminal, escape_json_for_terminal};
 use crate::exit::Exit;
 use crate::jobs::{Job, Rendered, State};
 
@@ -17,7 +17,7 @@ use crate::jobs::{Job, Rendered, State};
 /// # Errors
 /// When it cannot be written.
 pub fn give(
-    asking: &Asking,
+    asking: &QuestionOptions,
     target: Option<Target>,
     job: &Job,
     rendered: &Rendered,
@@ -52,23 +52,23 @@ fn parsed(rendered: &Rendered) -> Value {
     serde_json::from_str(&rendered.json).unwrap_or_default()
 }
 
-fn chosen(asking: &Asking, rendered: &Rendered, terminal: bool) -> String {
+fn chosen(asking: &QuestionOptions, rendered: &Rendered, terminal: bool) -> String {
     if asking.json && terminal {
-        harmless_json(&rendered.json)
+        escape_json_for_terminal(&rendered.json)
     } else if asking.json {
         rendered.json.clone()
     } else if asking.markdown {
-        harmless(&rendered.markdown)
+        escape_for_terminal(&rendered.markdown)
     } else {
-        harmless(&rendered.plain)
+        escape_for_terminal(&rendered.plain)
     }
 }
 
 /// The outcome without its answer, for a terminal that has seen the answer grow.
 #[must_use]
 pub fn rest(rendered: &Rendered, answer: &str) -> String {
-    let plain = harmless(&rendered.plain);
-    let answer = harmless(answer);
+    let plain = escape_for_terminal(&rendered.plain);
+    let answer = escape_for_terminal(answer);
     match plain.strip_prefix(answer.trim_end()) {
         Some(rest) => rest.trim_start_matches('\n').to_owned(),
         None => plain,

@@ -5,11 +5,11 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use super::terminal::{harmless, one_line};
-use super::{desk, ending, output};
+use super::terminal::{escape_for_terminal, one_line};
+use super::{ending, jobs_setup, output};
 use crate::exit::Exit;
 use crate::jobs::clock::{self, Millis};
-use crate::jobs::{Desk, Filter, Job, JobsError, Micros, Rendered, State};
+use crate::jobs::{Filter, Job, Jobs, JobsError, Micros, Rendered, State};
 use crate::settings::Settings;
 
 /// Jobs shown where `--limit` says nothing: a screenful.
@@ -19,7 +19,7 @@ const QUERY_SHOWN: usize = 60;
 
 /// Lists jobs, shows one, picks up its result, stops it, removes it.
 #[derive(Args, Debug)]
-pub struct Jobs {
+pub struct JobsArguments {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
@@ -108,28 +108,28 @@ struct Prune {
     json: bool,
 }
 
-impl Jobs {
+impl JobsArguments {
     /// Runs the command.
     ///
     /// # Errors
     /// When standard output cannot be written.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
-        let desk = desk::stored(settings);
+        let jobs = jobs_setup::stored(settings);
         let action = self.action.unwrap_or(Action::List(self.list));
         let done = match action {
-            Action::List(list) => list.run(&desk).await,
-            Action::Status(status) => status.run(&desk).await,
-            Action::Result(fetch) => fetch.run(&desk).await,
-            Action::Cancel(one) => one.cancel(&desk).await,
-            Action::Delete(one) => one.delete(&desk).await,
-            Action::Prune(prune) => prune.run(&desk).await,
+            Action::List(list) => list.run(&jobs).await,
+            Action::Status(status) => status.run(&jobs).await,
+            Action::Result(fetch) => fetch.run(&jobs).await,
+            Action::Cancel(one) => one.cancel(&jobs).await,
+            Action::Delete(one) => one.delete(&jobs).await,
+            Action::Prune(prune) => prune.run(&jobs).await,
         };
-        told(done)
+        report_error(done)
     }
 }
 
-/// Says what went wrong, and with which status.
-pub(super) fn told(done: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
+/// Prints the error of a command on jobs, and returns its exit status.
+pub(super) fn report_error(done: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
     match done.map_err(anyhow::Error::downcast::<JobsError>) {
         Ok(exit) => Ok(exit),
         Err(Ok(error)) => {
@@ -141,12 +141,12 @@ pub(super) fn told(done: anyhow::Result<Exit>) -> anyhow::Result<Exit> {
 }
 
 impl List {
-    async fn run(self, desk: &Desk) -> anyhow::Result<Exit> {
+    async fn run(self, jobs: &Jobs) -> anyhow::Result<Exit> {
         let filter = Filter {
             all: self.all,
             state: self.state,
         };
-        let jobs = desk.list(filter, self.limit).await?;
+        let jobs = jobs.list(filter, self.limit).await?;
         if self.json {
             let jobs: Vec<Value> = jobs.iter().map(Job::to_json).collect();
             output::json(&format_args!("{:#}", Value::Array(jobs)))?;
@@ -245,9 +245,9 @@ fn shortened(query: &str) -> String {
 }
 
 impl Status {
-    async fn run(self, desk: &Desk) -> anyhow::Result<Exit> {
-        let id = Desk::parse_id(&self.id)?;
-        let job = desk.wait(&id, seconds(self.wait)).await?;
+    async fn run(self, jobs: &Jobs) -> anyhow::Result<Exit> {
+        let id = Jobs::parse_id(&self.id)?;
+        let job = jobs.wait(&id, seconds(self.wait)).await?;
         if self.json {
             output::json(&format_args!("{:#}", job.to_json()))?;
         } else {
@@ -321,9 +321,9 @@ fn progress_words(job: &Job, progress: &Value) -> String {
 }
 
 impl Fetch {
-    async fn run(self, desk: &Desk) -> anyhow::Result<Exit> {
-        let id = Desk::parse_id(&self.id)?;
-        let (job, outcome) = desk.result(&id, seconds(self.wait)).await?;
+    async fn run(self, jobs: &Jobs) -> anyhow::Result<Exit> {
+        let id = Jobs::parse_id(&self.id)?;
+        let (job, outcome) = jobs.result(&id, seconds(self.wait)).await?;
         if !job.state.ended() {
             output::message(&format_args!(
                 "glovebox: the job {id} is {}; wait for its end with --wait SECONDS",
@@ -339,8 +339,8 @@ impl Fetch {
     fn give(&self, job: &Job, outcome: Option<&Rendered>) -> std::io::Result<()> {
         match outcome {
             Some(outcome) if self.json => output::json(&outcome.json),
-            Some(outcome) if self.markdown => output::line(&harmless(&outcome.markdown)),
-            Some(outcome) => output::line(&harmless(&outcome.plain)),
+            Some(outcome) if self.markdown => output::line(&escape_for_terminal(&outcome.markdown)),
+            Some(outcome) => output::line(&escape_for_terminal(&outcome.plain)),
             // Nothing was sent, so there is no outcome; what there is to know is the job.
             None if self.json => output::json(&format_args!("{:#}", job.to_json())),
             None => Ok(()),
@@ -349,10 +349,10 @@ impl Fetch {
 }
 
 impl One {
-    async fn cancel(self, desk: &Desk) -> anyhow::Result<Exit> {
-        let id = Desk::parse_id(&self.id)?;
-        let before = desk.job(&id).await?;
-        let job = desk.cancel(&id).await?;
+    async fn cancel(self, jobs: &Jobs) -> anyhow::Result<Exit> {
+        let id = Jobs::parse_id(&self.id)?;
+        let before = jobs.job(&id).await?;
+        let job = jobs.cancel(&id).await?;
         let words = if before.state.ended() {
             format!("had ended before: {}", job.state)
         } else if job.state.ended() {
@@ -364,9 +364,9 @@ impl One {
         self.say(&format!("{id} {words}"), &job.to_json())
     }
 
-    async fn delete(self, desk: &Desk) -> anyhow::Result<Exit> {
-        let id = Desk::parse_id(&self.id)?;
-        desk.delete(&id).await?;
+    async fn delete(self, jobs: &Jobs) -> anyhow::Result<Exit> {
+        let id = Jobs::parse_id(&self.id)?;
+        jobs.delete(&id).await?;
         let words = format!("{id} and its result were removed");
         self.say(&words, &serde_json::json!({ "deleted": id }))
     }
@@ -382,8 +382,8 @@ impl One {
 }
 
 impl Prune {
-    async fn run(self, desk: &Desk) -> anyhow::Result<Exit> {
-        let removed = desk.prune().await?;
+    async fn run(self, jobs: &Jobs) -> anyhow::Result<Exit> {
+        let removed = jobs.prune().await?;
         if self.json {
             output::json(&serde_json::json!({ "removed": removed }))?;
         } else {

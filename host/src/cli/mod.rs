@@ -4,18 +4,18 @@ mod ask;
 mod component;
 mod connect;
 mod console;
-mod desk;
 mod display;
 mod doctor;
 mod ending;
 mod environment;
-mod gate;
 mod jobs;
+mod jobs_setup;
 mod options;
 mod output;
 mod replay;
 mod research;
 mod run;
+mod run_admission;
 mod runtime;
 mod serve;
 mod server;
@@ -61,7 +61,7 @@ pub enum Command {
     /// Is everything in place, in words.
     Doctor(doctor::Doctor),
     /// What was asked, how far it is, what came of it.
-    Jobs(jobs::Jobs),
+    Jobs(jobs::JobsArguments),
     /// A captured stream through the component.
     Replay(replay::Replay),
     /// Deep research, with a live progress display.
@@ -91,7 +91,7 @@ pub enum Command {
 /// Prints a command line's help, or what is wrong with it. What looks like a key is not repeated.
 fn refused(error: &clap::Error) -> Exit {
     let text = error.render().to_string();
-    let mut clean = secrets::masked(&terminal::harmless(&text)).into_owned();
+    let mut clean = secrets::masked(&terminal::escape_for_terminal(&text)).into_owned();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     for part in arguments.iter().flat_map(|argument| argument.split('=')) {
         if secrets::looks_like_key(part) {

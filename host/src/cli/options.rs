@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::runtime::hold_signals;
-use super::{desk, output};
+use super::{jobs_setup, output};
 use crate::answers::{InvalidField, Mode, Question};
 use crate::exit::Exit;
 use crate::files;
@@ -20,7 +20,7 @@ const STDIN_BYTES: u64 = 1 << 20;
 
 /// What is asked, and how the result is given.
 #[derive(Args, Debug)]
-pub struct Asking {
+pub struct QuestionOptions {
     /// The question; - reads it from standard input
     #[arg(required = true, num_args = 1.., value_name = "QUESTION")]
     question: Vec<String>,
@@ -55,7 +55,7 @@ fn usd(text: &str) -> Result<f64, String> {
         .map_err(|_| "is no amount".to_owned())
 }
 
-impl Asking {
+impl QuestionOptions {
     /// The question as it was typed or piped.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Asking {
     /// # Errors
     /// When the sandbox fails or standard output cannot be written.
     pub async fn show(&self, settings: &Settings, call: &Call) -> anyhow::Result<Exit> {
-        let answers = desk::answers(settings);
+        let answers = jobs_setup::answers(settings);
         answers.ready().await?;
         let request = match answers.build(&call.question)? {
             Ok(request) => request,

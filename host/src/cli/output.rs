@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use super::stderr;
-use super::terminal::{harmless, harmless_json, one_line};
+use super::terminal::{escape_for_terminal, escape_json_for_terminal, one_line};
 use crate::secrets;
 
 /// Writes a line of text to standard output, filtered where that is a terminal. A reader that left early, such as `head`,
@@ -18,7 +18,7 @@ use crate::secrets;
 pub fn line(text: &impl Display) -> io::Result<()> {
     let text = text.to_string();
     if io::stdout().is_terminal() {
-        write(&harmless(&text))
+        write(&escape_for_terminal(&text))
     } else {
         write(&text)
     }
@@ -31,7 +31,7 @@ pub fn line(text: &impl Display) -> io::Result<()> {
 pub fn json(text: &impl Display) -> io::Result<()> {
     let text = text.to_string();
     if io::stdout().is_terminal() {
-        write(&harmless_json(&text))
+        write(&escape_json_for_terminal(&text))
     } else {
         write(&text)
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
-use super::terminal::harmless;
-use super::{desk, output};
+use super::terminal::escape_for_terminal;
+use super::{jobs_setup, output};
 use crate::answers::{Answers, Format, Mode, Read, unrendered};
 use crate::exit::Exit;
 use crate::sandbox::SandboxError;
@@ -68,7 +68,7 @@ impl Replay {
     /// When standard output cannot be written to.
     pub fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
         // Compiles while the file is read.
-        let answers = desk::answers(settings);
+        let answers = jobs_setup::answers(settings);
         let bytes = match read(&self.file) {
             Ok(bytes) => bytes,
             Err(error) => {
@@ -91,7 +91,7 @@ impl Replay {
         if self.json {
             output::json(&text)?;
         } else {
-            output::line(&harmless(&text))?;
+            output::line(&escape_for_terminal(&text))?;
         }
         if let Some(error) = &broken {
             return Ok(failed(error));

@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::{on_interrupt, say};
 use super::display::{Live, research_line};
-use super::options::{self, Asking, Target, need_key};
+use super::options::{self, QuestionOptions, Target, need_key};
 use super::output;
-use super::{desk, ending};
+use super::{ending, jobs_setup};
 use crate::answers::question::{
     self, ITERATIONS, QUERIES, RESULTS_PER_QUERY, SECONDS, TOKENS_PER_QUERY,
 };
 use crate::answers::{Mode, Question, cost};
 use crate::exit::Exit;
-use crate::jobs::{Desk, Job, JobsError, Submitted};
+use crate::jobs::{Job, Jobs, JobsError, Submitted};
 use crate::settings::Settings;
 
 /// How often the clock in the live line moves while nothing else does.
@@ -28,7 +28,7 @@ const CLOCK: Duration = Duration::from_secs(1);
 #[derive(Args, Debug)]
 pub struct Research {
     #[command(flatten)]
-    asking: Asking,
+    asking: QuestionOptions,
     #[arg(
         long,
         help = ITERATIONS.help("At most so many iterations"),
@@ -105,12 +105,12 @@ impl Research {
             Ok(target) => target,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
-        let desk = desk::stored(settings);
+        let jobs = jobs_setup::stored(settings);
         let live = Live::start("starting the research");
         // From here on: a worker that is being started must hear of it too.
         let cancel = CancellationToken::new();
         tokio::spawn(on_interrupt(cancel.clone()));
-        let submitted = match desk.detach(call).await {
+        let submitted = match jobs.detach(call).await {
             Ok(submitted) => submitted,
             Err(error) => {
                 live.clear();
@@ -122,10 +122,10 @@ impl Research {
             live.clear();
             return self.tell_id(&submitted);
         }
-        let followed = self.follow(&desk, &submitted, &live, cancel).await;
+        let followed = self.follow(&jobs, &submitted, &live, cancel).await;
         live.clear();
         match followed {
-            Ok(job) => self.tell_end(&desk, &job, target).await,
+            Ok(job) => self.tell_end(&jobs, &job, target).await,
             Err(error) => Ok(say(&error.to_string(), error.exit())),
         }
     }
@@ -154,14 +154,14 @@ impl Research {
     /// Shows the job until its end. An interrupt cancels it, unless it is another client's.
     async fn follow(
         &self,
-        desk: &Desk,
+        jobs: &Jobs,
         submitted: &Submitted,
         live: &Live,
         cancel: CancellationToken,
     ) -> Result<Job, JobsError> {
         let id = &submitted.job.id;
         let begun = Instant::now();
-        let mut watch = desk.watch(id).await?;
+        let mut watch = jobs.watch(id).await?;
         loop {
             let job = watch.job().clone();
             if job.state.ended() {
@@ -183,7 +183,7 @@ impl Research {
                         return Ok(job);
                     }
                     live.say("stopping");
-                    return desk.cancel(id).await;
+                    return jobs.cancel(id).await;
                 }
             }
         }
@@ -191,7 +191,7 @@ impl Research {
 
     async fn tell_end(
         &self,
-        desk: &Desk,
+        jobs: &Jobs,
         job: &Job,
         target: Option<Target>,
     ) -> anyhow::Result<Exit> {
@@ -202,7 +202,7 @@ impl Research {
             ));
             return Ok(Exit::Interrupted);
         }
-        let rendered = match desk.outcome(&job.id).await {
+        let rendered = match jobs.outcome(&job.id).await {
             Ok(rendered) => rendered,
             Err(error) => return Ok(say(&error.to_string(), error.exit())),
         };

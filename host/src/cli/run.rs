@@ -6,13 +6,13 @@ use std::time::Duration;
 use clap::Args;
 
 use super::console::RunConsole;
-use super::desk;
-use super::gate::RunGate;
+use super::jobs_setup;
 use super::output;
+use super::run_admission::RunAdmission;
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
 use crate::jobs::ledger::limiter::DEFAULT_RATE;
-use crate::jobs::{JobsError, Micros, Outside, Rate};
+use crate::jobs::{ExternalCalls, JobsError, Micros, Rate};
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
 use crate::upstream::{ApiKey, KeyError, Origin};
@@ -80,7 +80,7 @@ impl Run {
         };
         let console = Arc::new(RunConsole::of_process());
         let run = wasi::Run {
-            sandbox: desk::sandbox(),
+            sandbox: jobs_setup::sandbox(),
             component: component.into(),
             arguments: command.collect(),
             origin,
@@ -91,7 +91,7 @@ impl Run {
                 total: Duration::from_secs(self.max_seconds),
                 ..RunLimits::default()
             },
-            gate: Arc::new(RunGate(outside)),
+            gate: Arc::new(RunAdmission(outside)),
             console: Arc::<RunConsole>::clone(&console),
         };
         let ended = tokio::select! {
@@ -116,10 +116,10 @@ impl Run {
 }
 
 /// Where its requests are counted.
-fn outside(settings: &Settings, simulated: bool) -> Result<Outside, JobsError> {
+fn outside(settings: &Settings, simulated: bool) -> Result<ExternalCalls, JobsError> {
     let budget = settings.budget_per_day.value;
     let budget = budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX)));
-    Outside::open(
+    ExternalCalls::open(
         &settings.state_dir.value,
         budget,
         Rate {

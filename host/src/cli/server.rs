@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::desk::{self, CommandDesk};
+use super::jobs_setup::{self, CommandJobs};
 use super::signals;
 use crate::exit::Exit;
 use crate::mcp::{Config, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service, Structured};
@@ -74,7 +74,7 @@ pub fn output_bytes(text: &str) -> Result<usize, String> {
 #[derive(Debug)]
 pub struct Server {
     service: Service,
-    _desk: CommandDesk,
+    _desk: CommandJobs,
 }
 
 impl Server {
@@ -88,12 +88,12 @@ impl Server {
         runs: Runs,
         reached: String,
     ) -> anyhow::Result<Self> {
-        let desk = desk::open(settings).await?;
-        let mut config = config(args, settings, &desk, runs);
+        let jobs = jobs_setup::open(settings).await?;
+        let mut config = config(args, settings, &jobs, runs);
         config.reached = reached;
         Ok(Self {
-            service: Service::new(desk.desk.clone(), config),
-            _desk: desk,
+            service: Service::new(jobs.jobs.clone(), config),
+            _desk: jobs,
         })
     }
 
@@ -112,7 +112,7 @@ impl Server {
                 Exit::Done
             }
             () = signals::terminated() => {
-                self.service.desk().stop();
+                self.service.jobs().stop();
                 self.settle(SETTLE_AT_SIGNAL).await;
                 Exit::Interrupted
             }
@@ -128,7 +128,7 @@ impl Server {
     }
 }
 
-fn config(args: &ServerArgs, settings: &Settings, desk: &CommandDesk, runs: Runs) -> Config {
+fn config(args: &ServerArgs, settings: &Settings, jobs: &CommandJobs, runs: Runs) -> Config {
     let timeouts = settings.timeouts();
     let (keys, simulated) = (settings.clone(), settings.simulate.value);
     Config {
@@ -139,9 +139,9 @@ fn config(args: &ServerArgs, settings: &Settings, desk: &CommandDesk, runs: Runs
         idle: timeouts.idle,
         keep: settings.keep.value,
         capture: settings.capture.value,
-        simulate: desk.simulate.clone(),
+        simulate: jobs.simulate.clone(),
         runs,
-        answers: desk::answers_config(settings),
+        answers: jobs_setup::answers_config(settings),
         reached: String::new(),
         advice: settings.advice.clone(),
         key: Arc::new(move || key_check(&keys, simulated)),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{desk, jobs, output};
+use super::{jobs, jobs_setup, output};
 use crate::exit::Exit;
 use crate::jobs::ledger::budget::{BudgetLeft, SpendReport, Sums};
 use crate::settings::Settings;
@@ -27,9 +27,9 @@ impl Spend {
     /// # Errors
     /// When standard output cannot be written.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
-        let desk = desk::stored(settings);
+        let jobs = jobs_setup::stored(settings);
         let done = async {
-            let report = desk.spend(self.days).await?;
+            let report = jobs.spend(self.days).await?;
             if self.json {
                 output::json(&format_args!("{:#}", report.to_json()))?;
             } else {
@@ -39,7 +39,7 @@ impl Spend {
             }
             Ok(Exit::Done)
         };
-        jobs::told(done.await)
+        jobs::report_error(done.await)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::terminal::harmless;
+use super::terminal::escape_for_terminal;
 
 /// Bytes that may wait for a reader. A burst of diagnostics at trace level fits; what a client that never reads costs is
 /// bounded.
@@ -57,7 +57,7 @@ pub struct Diagnostics;
 impl io::Write for Diagnostics {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // A log repeats foreign text.
-        let text = harmless(&String::from_utf8_lossy(bytes));
+        let text = escape_for_terminal(&String::from_utf8_lossy(bytes));
         writer().put(text.as_bytes());
         Ok(bytes.len())
     }

@@ -107,7 +107,7 @@ fn commands(letter: char) -> bool {
 
 /// The text without anything that commands a terminal.
 #[must_use]
-pub fn harmless(text: &str) -> String {
+pub fn escape_for_terminal(text: &str) -> String {
     let mut filter = Filter::default();
     let mut clean = filter.push(text);
     clean.push_str(&filter.finish());
@@ -117,12 +117,12 @@ pub fn harmless(text: &str) -> String {
 /// The same on one line, so that no part of it looks like a message of its own.
 #[must_use]
 pub fn one_line(text: &str) -> String {
-    harmless(text).replace('\n', " ")
+    escape_for_terminal(text).replace('\n', " ")
 }
 
 /// JSON that commands no terminal: the same value, with those characters escaped.
 #[must_use]
-pub fn harmless_json(text: &str) -> String {
+pub fn escape_json_for_terminal(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         if commands(letter) && letter != '\n' {
@@ -156,7 +156,7 @@ mod tests {
                 "\u{1f469}\u{200d}\u{1f680} é\u{301}",
             ),
         ] {
-            assert_eq!(harmless(text), expected, "{text:?}");
+            assert_eq!(escape_for_terminal(text), expected, "{text:?}");
             let mut filter = Filter::default();
             let mut pieces: String = text
                 .chars()
@@ -171,13 +171,13 @@ mod tests {
     #[test]
     fn a_string_that_does_not_end_loses_nothing() {
         let long = "x".repeat(3 * STRING_CHARS);
-        assert_eq!(harmless(&format!("\u{1b}]{long}")), long);
+        assert_eq!(escape_for_terminal(&format!("\u{1b}]{long}")), long);
     }
 
     #[test]
     fn json_stays_the_same_value() {
         let json = "{\"a\":\"\u{9b}é\u{202e}\u{2028}\u{7f}\"}\n";
-        let safe = harmless_json(json);
+        let safe = escape_json_for_terminal(json);
         assert_eq!(safe, "{\"a\":\"\\u009bé\\u202e\\u2028\\u007f\"}\n");
         let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
         assert_eq!(value(json), value(&safe));

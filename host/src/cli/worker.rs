@@ -10,9 +10,9 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{desk, output, signals};
+use super::{jobs_setup, output, signals};
 use crate::exit::Exit;
-use crate::jobs::{Desk, start_apart};
+use crate::jobs::{Jobs, start_apart};
 use crate::settings::Settings;
 use crate::upstream::Client;
 
@@ -32,7 +32,7 @@ impl StartWorker {
     /// # Errors
     /// When the worker cannot be started.
     pub fn run(&self) -> anyhow::Result<Exit> {
-        start_apart(&Desk::parse_id(&self.id)?)?;
+        start_apart(&Jobs::parse_id(&self.id)?)?;
         Ok(Exit::Done)
     }
 }
@@ -50,32 +50,32 @@ impl Worker {
     /// # Errors
     /// When the job is not this process's to run.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
-        let id = Desk::parse_id(&self.id)?;
+        let id = Jobs::parse_id(&self.id)?;
         show_name();
         // Where the call goes is known only once the job is taken over.
         let upstream = Arc::new(OnceLock::new());
-        let desk = {
+        let jobs = {
             let (upstream, of_client) = (Arc::clone(&upstream), settings.clone());
             let make = move || {
                 let config = upstream.get_or_init(|| of_client.upstream_config());
                 Client::new(config.clone())
             };
-            desk::with_client(settings, Box::new(make))
+            jobs_setup::with_client(settings, Box::new(make))
         };
-        let adopted = desk.adopt(&id).await?;
+        let adopted = jobs.adopt(&id).await?;
         watchdog(adopted.deadline.saturating_add(GRACE));
         let _simulator = match &adopted.simulate {
             Some(simulate) => {
-                let simulator = desk::start_simulator(simulate).await?;
-                let config = desk::simulated_upstream(&simulator)?;
+                let simulator = jobs_setup::start_simulator(simulate).await?;
+                let config = jobs_setup::simulated_upstream(&simulator)?;
                 upstream.get_or_init(|| config);
                 Some(simulator)
             }
             None => None,
         };
-        stop_at_signal(desk.clone());
+        stop_at_signal(jobs.clone());
         let (updates, _) = mpsc::unbounded_channel();
-        let ended = desk.run(&id, CancellationToken::new(), updates).await?;
+        let ended = jobs.run(&id, CancellationToken::new(), updates).await?;
         Ok(ended.exit)
     }
 }
@@ -105,10 +105,10 @@ fn watchdog(after: Duration) {
 }
 
 /// A signal to end settles the job with what had come.
-fn stop_at_signal(desk: Desk) {
+fn stop_at_signal(jobs: Jobs) {
     signals::ignore_hangup();
     tokio::spawn(async move {
         signals::terminated().await;
-        desk.stop();
+        jobs.stop();
     });
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::home::private_append;
+use super::state_dir::private_append;
 
 /// A capture that is being written.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::home::private_file;
+use super::state_dir::private_file;
 
 /// The right to work on one job, held until dropped (and by a worker it was handed to, until that ends).
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Lease {
     /// Takes the lock, or says that somebody holds it.
     ///
     /// # Errors
-    /// When the lock file cannot be opened or locked at all.
+    /// When the lock file cannot be storage or locked at all.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         let file = private_file(path)?;
         match file.try_lock() {

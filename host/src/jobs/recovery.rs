@@ -8,17 +8,17 @@ use std::path::Path;
 use super::JobsError;
 use super::lease::Lease;
 use super::model::{Job, JobFault, JobId, Micros, State};
-use super::opened::Opened;
 use super::result::{bare, frame, render, settle, unknown_note, whole};
+use super::storage::Storage;
 use super::store::{End, Lookup, Rendered, Settlement};
-use super::work::headers_of;
+use super::stored_request::headers_of;
 use crate::answers::{Answers, Mode, Outcome, OutcomeError, empty};
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
 /// Settles every job whose owner is gone. One that cannot be settled does not keep the others from it.
-pub(super) fn sweep(opened: &Opened, answers: &Answers) -> Result<(), JobsError> {
-    for id in opened.store.active()? {
-        if let Err(error) = recover(opened, answers, &id) {
+pub(super) fn sweep(storage: &Storage, answers: &Answers) -> Result<(), JobsError> {
+    for id in storage.store.active()? {
+        if let Err(error) = recover(storage, answers, &id) {
             tracing::warn!(%id, %error, "a job whose owner died cannot be settled yet");
         }
     }
@@ -26,29 +26,29 @@ pub(super) fn sweep(opened: &Opened, answers: &Answers) -> Result<(), JobsError>
 }
 
 /// Settles one job, if it has not ended and its owner is gone.
-pub(super) fn recover(opened: &Opened, answers: &Answers, id: &JobId) -> Result<(), JobsError> {
-    let Some(home) = &opened.home else {
+pub(super) fn recover(storage: &Storage, answers: &Answers, id: &JobId) -> Result<(), JobsError> {
+    let Some(dir) = &storage.dir else {
         // A store in memory has no other owners.
         return Ok(());
     };
-    if opened.store.in_place().is_err() {
+    if storage.store.in_place().is_err() {
         // The locks that are in the folder now say nothing about the jobs of this store.
         return Ok(());
     }
-    let path = home.lock(id);
+    let path = dir.lock(id);
     let taken = Lease::take(&path).map_err(|source| JobsError::Folder { path, source })?;
     let Some(lease) = taken else {
         return Ok(());
     };
     // Looked up again under the lease: its owner may have ended it just before it let go.
-    let Lookup::Found(job) = opened.store.lookup(id)? else {
+    let Lookup::Found(job) = storage.store.lookup(id)? else {
         lease.retire();
         return Ok(());
     };
     if !job.state.ended() {
-        let end = verdict(opened, answers, &job)?;
+        let end = verdict(storage, answers, &job)?;
         let state = end.state;
-        if opened.store.finish(id, &end, opened.clock.now())? {
+        if storage.store.finish(id, &end, storage.clock.now())? {
             tracing::info!(%id, %state, "settled a job whose owner died");
         }
     }
@@ -56,7 +56,7 @@ pub(super) fn recover(opened: &Opened, answers: &Answers, id: &JobId) -> Result<
     Ok(())
 }
 
-fn verdict(opened: &Opened, answers: &Answers, job: &Job) -> Result<End, JobsError> {
+fn verdict(storage: &Storage, answers: &Answers, job: &Job) -> Result<End, JobsError> {
     if job.sent.is_none() {
         return Ok(never_sent());
     }
@@ -65,7 +65,7 @@ fn verdict(opened: &Opened, answers: &Answers, job: &Job) -> Result<End, JobsErr
     } else {
         Mode::Answer
     };
-    let head = opened.store.payload(&job.id)?.and_then(|kept| kept.head);
+    let head = storage.store.payload(&job.id)?.and_then(|kept| kept.head);
     let (outcome, unread) = match job.capture.as_deref().map(read).transpose() {
         Ok(Some(bytes)) if !bytes.is_empty() => {
             let read = answers.read(mode, headers_of(head.as_deref()), &bytes, CHUNK_BYTES)?;

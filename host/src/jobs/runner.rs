@@ -12,16 +12,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::JobsError;
 use super::model::{Job, JobId};
-use super::opened::Opened;
 use super::reader::{Batch, Reader};
 use super::result::{
     Cause, Verdict, bare, fault, frame, judge, render, sandbox_fault, upstream_fault, whole,
 };
 use super::sending::{CallLimiter, NotSent, classify};
 use super::stop::Stop;
+use super::storage::Storage;
 use super::store::{End, Lookup, Rate, Rendered, StoreError};
+use super::stored_request::{StoredRequest, guest_headers, head_text};
 use super::update::{Phase, Update};
-use super::work::{Work, guest_headers, head_text};
 use crate::answers::{Answers, Event, EventKind, Mode, Outcome, empty};
 use crate::exit::Exit;
 use crate::jobs::ledger::limiter::SharedLimiter;
@@ -53,7 +53,7 @@ pub struct Ended {
 /// One run of one job.
 pub(super) struct Runner {
     pub(super) id: JobId,
-    pub(super) opened: Opened,
+    pub(super) storage: Storage,
     pub(super) answers: Answers,
     pub(super) rate: Rate,
     /// Whether a budget hangs on what is stored.
@@ -64,7 +64,7 @@ pub(super) struct Runner {
 }
 
 /// What a reply left behind.
-struct Heard {
+struct ReadReply {
     outcome: Outcome,
     cause: Cause,
     lost: Option<String>,
@@ -76,13 +76,13 @@ impl Runner {
         self,
         client: impl FnOnce() -> Result<Client, JobsError>,
     ) -> Result<Ended, JobsError> {
-        let (opened, id) = (self.opened.clone(), self.id.clone());
-        let mut stop = Stop::new(opened, id, self.cancel.clone(), self.stopping.clone()).await?;
+        let (storage, id) = (self.storage.clone(), self.id.clone());
+        let mut stop = Stop::new(storage, id, self.cancel.clone(), self.stopping.clone()).await?;
         let (work, begun) = self.begin().await?;
         if !begun {
             return Err(JobsError::NotOwner(self.id.clone()));
         }
-        let unsent = |cause| Heard {
+        let unsent = |cause| ReadReply {
             outcome: empty(work.mode()),
             cause,
             lost: None,
@@ -95,15 +95,15 @@ impl Runner {
         self.end(heard).await
     }
 
-    async fn begin(&self) -> Result<(Work, bool), JobsError> {
+    async fn begin(&self) -> Result<(StoredRequest, bool), JobsError> {
         let id = self.id.clone();
-        self.blocking(move |opened| {
-            let payload = opened
+        self.blocking(move |storage| {
+            let payload = storage
                 .store
                 .payload(&id)?
                 .ok_or_else(|| JobsError::Unknown(id.to_string()))?;
-            let begun = opened.store.begin(&id, opened.clock.now())?;
-            Ok((Work::parse(&payload.payload)?, begun))
+            let begun = storage.store.begin(&id, storage.clock.now())?;
+            Ok((StoredRequest::parse(&payload.payload)?, begun))
         })
         .await
     }
@@ -120,10 +120,10 @@ impl Runner {
     /// Sends the request and reads the reply, until the end or until somebody asks for it to stop.
     async fn call(
         &self,
-        work: &Work,
+        work: &StoredRequest,
         client: &Client,
         stop: &mut Stop,
-    ) -> Result<Heard, JobsError> {
+    ) -> Result<ReadReply, JobsError> {
         let mut reader = Reader::new(self.capture_path().await?);
         let limits = work.limits();
         stop.limit(&limits);
@@ -136,7 +136,7 @@ impl Runner {
 
     async fn send(
         &self,
-        work: &Work,
+        work: &StoredRequest,
         client: &Client,
         limits: &CallLimits,
         stop: &mut Stop,
@@ -161,11 +161,11 @@ impl Runner {
         }
     }
 
-    fn limiter(&self, work: &Work) -> CallLimiter {
-        let (store, clock) = (&self.opened.store, &self.opened.clock);
+    fn limiter(&self, work: &StoredRequest) -> CallLimiter {
+        let (store, clock) = (&self.storage.store, &self.storage.clock);
         CallLimiter {
             shared: SharedLimiter::new(Arc::clone(store), Arc::clone(clock), self.rate),
-            opened: self.opened.clone(),
+            storage: self.storage.clone(),
             id: self.id.clone(),
             updates: self.updates.clone(),
             lenient: work.mode() == Mode::Answer && !self.budgeted,
@@ -175,7 +175,7 @@ impl Runner {
 
     async fn read(
         &self,
-        work: &Work,
+        work: &StoredRequest,
         mut reply: Reply,
         reader: &mut Reader,
         stop: &mut Stop,
@@ -239,7 +239,12 @@ impl Runner {
         .or(batch.stopped)
     }
 
-    async fn finish(&self, work: &Work, reader: Reader, cause: Cause) -> Result<Heard, JobsError> {
+    async fn finish(
+        &self,
+        work: &StoredRequest,
+        reader: Reader,
+        cause: Cause,
+    ) -> Result<ReadReply, JobsError> {
         let (finished, lost) = reader.finish(work.mode()).await?;
         let (mut cause, mut outcome) = (cause, finished.outcome);
         if let Some(error) = finished.broken {
@@ -253,7 +258,7 @@ impl Runner {
         if !finished.events.is_empty() {
             self.tell(Update::Events(finished.events));
         }
-        Ok(Heard {
+        Ok(ReadReply {
             outcome,
             cause,
             lost,
@@ -262,28 +267,28 @@ impl Runner {
 
     /// Settles the end in the store. Where that fails, the caller still gets what came, and the capture stays
     /// for recovery.
-    async fn end(&self, heard: Heard) -> Result<Ended, JobsError> {
-        let Heard {
+    async fn end(&self, heard: ReadReply) -> Result<Ended, JobsError> {
+        let ReadReply {
             mut outcome,
             cause,
             lost,
         } = heard;
         let (id, answers) = (self.id.clone(), self.answers.clone());
-        self.blocking(move |opened| {
-            let before = job_of(&opened, &id)?;
+        self.blocking(move |storage| {
+            let before = job_of(&storage, &id)?;
             let verdict = judge(&cause, &mut outcome, before.sent.is_some());
             let rendered =
                 render(&answers, &outcome).unwrap_or_else(|error| bare(&outcome, &error));
             let mut warnings: Vec<String> = lost.into_iter().collect();
             let captured = before.capture.as_deref().is_some_and(Path::exists);
             let end = end_of(&verdict, &outcome, &rendered, &warnings, captured);
-            let finished = opened.store.finish(&id, &end, opened.clock.now());
+            let finished = storage.store.finish(&id, &end, storage.clock.now());
             let stored = finished.is_ok();
             let job = match finished {
-                Ok(_) => job_of(&opened, &id)?,
+                Ok(_) => job_of(&storage, &id)?,
                 Err(error) => {
                     warnings.push(not_stored(&error));
-                    ended_by(before, &end, &opened)
+                    ended_by(before, &end, &storage)
                 }
             };
             let exit = job.exit();
@@ -301,14 +306,14 @@ impl Runner {
 
     async fn capture_path(&self) -> Result<Option<PathBuf>, JobsError> {
         let id = self.id.clone();
-        self.blocking(move |opened| Ok(job_of(&opened, &id)?.capture))
+        self.blocking(move |storage| Ok(job_of(&storage, &id)?.capture))
             .await
     }
 
     /// The head only serves recovery: a failure to keep it is no reason to lose the reply.
     async fn keep_head(&self, headers: &[upstream::Header]) {
         let (id, text) = (self.id.clone(), head_text(headers));
-        let kept = self.blocking(move |opened| Ok(opened.store.head(&id, &text)?));
+        let kept = self.blocking(move |storage| Ok(storage.store.head(&id, &text)?));
         if let Err(error) = kept.await {
             tracing::warn!(%error, "the head of the reply is not stored");
         }
@@ -316,7 +321,7 @@ impl Runner {
 
     async fn keep_progress(&self, frame: Value) {
         let id = self.id.clone();
-        let kept = self.blocking(move |opened| Ok(opened.store.progress(&id, &frame)?));
+        let kept = self.blocking(move |storage| Ok(storage.store.progress(&id, &frame)?));
         if let Err(error) = kept.await {
             tracing::warn!(%error, "the progress is not stored");
         }
@@ -329,10 +334,10 @@ impl Runner {
 
     async fn blocking<T: Send + 'static>(
         &self,
-        call: impl FnOnce(Opened) -> Result<T, JobsError> + Send + 'static,
+        call: impl FnOnce(Storage) -> Result<T, JobsError> + Send + 'static,
     ) -> Result<T, JobsError> {
-        let opened = self.opened.clone();
-        tokio::task::spawn_blocking(move || call(opened))
+        let storage = self.storage.clone();
+        tokio::task::spawn_blocking(move || call(storage))
             .await
             .map_err(|error| JobsError::Defect(error.to_string()))?
     }
@@ -390,8 +395,8 @@ impl Progress {
     }
 }
 
-fn job_of(opened: &Opened, id: &JobId) -> Result<Job, JobsError> {
-    match opened.store.lookup(id)? {
+fn job_of(storage: &Storage, id: &JobId) -> Result<Job, JobsError> {
+    match storage.store.lookup(id)? {
         Lookup::Found(job) => Ok(*job),
         Lookup::Expired(at) => Err(JobsError::Expired { id: id.clone(), at }),
         Lookup::Unknown => Err(JobsError::Unknown(id.to_string())),
@@ -424,9 +429,9 @@ fn end_of(
 }
 
 /// The job as it would be in the store.
-fn ended_by(mut job: Job, end: &End, opened: &Opened) -> Job {
+fn ended_by(mut job: Job, end: &End, storage: &Storage) -> Job {
     job.state = end.state;
-    job.ended = Some(opened.clock.now());
+    job.ended = Some(storage.clock.now());
     job.error.clone_from(&end.error);
     job.note.clone_from(&end.note);
     job.whole = end.whole;

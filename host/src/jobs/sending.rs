@@ -6,19 +6,19 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
 use super::model::JobId;
-use super::opened::Opened;
+use super::storage::Storage;
 use super::store::{Marked, StoreError};
+use super::stored_request::guest_headers;
 use super::update::{Phase, Update};
-use super::work::guest_headers;
 use crate::answers::Answers;
 use crate::answers::{Failure, FailureKind};
 use crate::jobs::ledger::limiter::{SharedLimiter, SlotError};
-use crate::upstream::{self, Limiter, NoSlot, SlotFuture};
+use crate::upstream::{self, NoSlot, SendLimiter, SlotFuture};
 
 /// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
 pub(super) struct CallLimiter {
     pub(super) shared: SharedLimiter,
-    pub(super) opened: Opened,
+    pub(super) storage: Storage,
     pub(super) id: JobId,
     pub(super) updates: UnboundedSender<Update>,
     /// Whether the call is made though the store fails: nothing hangs on it but what is remembered.
@@ -50,9 +50,9 @@ impl CallLimiter {
             Err(SlotError::Store(error)) => self.without_store(error)?,
             Err(error) => return Err(NoSlot(error.to_string())),
         }
-        let (opened, id) = (self.opened.clone(), self.id.clone());
+        let (storage, id) = (self.storage.clone(), self.id.clone());
         let marked =
-            tokio::task::spawn_blocking(move || opened.store.mark_sent(&id, opened.clock.now()))
+            tokio::task::spawn_blocking(move || storage.store.mark_sent(&id, storage.clock.now()))
                 .await
                 .map_err(|error| NoSlot(error.to_string()))?;
         match marked {
@@ -84,7 +84,7 @@ impl CallLimiter {
     }
 }
 
-impl Limiter for CallLimiter {
+impl SendLimiter for CallLimiter {
     fn acquire(&self, deadline: Instant) -> SlotFuture<'_> {
         Box::pin(self.slot(deadline))
     }

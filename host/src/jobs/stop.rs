@@ -16,8 +16,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::JobsError;
 use super::model::JobId;
-use super::opened::Opened;
 use super::result::{Cause, upstream_fault};
+use super::storage::Storage;
 use super::store::Lookup;
 use crate::upstream::{CallLimits, Phase, UpstreamError};
 
@@ -58,13 +58,13 @@ pub(super) struct Level {
 impl Stop {
     /// Begins to watch. A cancellation that was stored before is found as well.
     pub(super) async fn new(
-        opened: Opened,
+        storage: Storage,
         id: JobId,
         cancel: CancellationToken,
         stopping: CancellationToken,
     ) -> Result<Self, JobsError> {
-        let (watcher, listened) = (opened.watcher.clone(), id.clone());
-        let changes = tokio::task::spawn_blocking(move || watcher.listen(&listened))
+        let (notices, listened) = (storage.notices.clone(), id.clone());
+        let changes = tokio::task::spawn_blocking(move || notices.listen(&listened))
             .await
             .map_err(|error| JobsError::Defect(error.to_string()))??;
         let (sender, asked) = watch::channel(None);
@@ -72,7 +72,7 @@ impl Stop {
             let found = tokio::select! {
                 () = cancel.cancelled() => Asked::Cancelled,
                 () = stopping.cancelled() => Asked::Stopped,
-                () = cancelled_in_store(changes, opened, id) => Asked::Cancelled,
+                () = cancelled_in_store(changes, storage, id) => Asked::Cancelled,
             };
             sender.send_replace(Some(found));
             // The value is read for as long as the call runs.
@@ -161,9 +161,9 @@ async fn asked(asked: &mut watch::Receiver<Option<Asked>>) -> Cause {
 }
 
 /// Ends once a cancellation of the job is stored.
-async fn cancelled_in_store(mut changes: watch::Receiver<i64>, opened: Opened, id: JobId) {
+async fn cancelled_in_store(mut changes: watch::Receiver<i64>, storage: Storage, id: JobId) {
     loop {
-        let (store, looked_for) = (Arc::clone(&opened.store), id.clone());
+        let (store, looked_for) = (Arc::clone(&storage.store), id.clone());
         let found = tokio::task::spawn_blocking(move || store.lookup(&looked_for)).await;
         match found {
             Ok(Ok(Lookup::Found(job))) if job.cancel.is_some() => return,

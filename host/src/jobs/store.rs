@@ -48,7 +48,7 @@ pub enum StoreError {
         /// What SQLite said.
         detail: String,
     },
-    /// Cannot be opened, read or written.
+    /// Cannot be storage, read or written.
     #[error(
         "the job store {path} cannot be used ({detail}); nothing was changed. Make the folder writable, or set GLOVEBOX_STATE_DIR to one that is"
     )]
@@ -68,12 +68,12 @@ pub enum StoreError {
         /// What SQLite said.
         detail: String,
     },
-    /// The file is no longer where it was opened.
+    /// The file is no longer where it was storage.
     #[error(
         "the job store {path} was moved, replaced or removed while this process had it open; nothing was sent, since its budget and its rate limit no longer count for other processes. Restart this process to use the store that is there now"
     )]
     Moved {
-        /// Where the database was opened.
+        /// Where the database was storage.
         path: PathBuf,
     },
     /// Held by others for longer than anybody should hold it.
@@ -257,7 +257,7 @@ pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
     /// [`JobStore::mark_sent`] check it as well: what is spent after a move would count for nobody else.
     ///
     /// # Errors
-    /// [`StoreError::Moved`] where the store was moved, replaced or removed since it was opened.
+    /// [`StoreError::Moved`] where the store was moved, replaced or removed since it was storage.
     fn in_place(&self) -> Result<(), StoreError>;
 
     /// Stores a job as `queued` and makes its reservation, unless the same runs already or it could pass the

@@ -17,9 +17,9 @@ use std::thread;
 use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
 
 use super::error::JobsError;
-use super::home::{Home, private_append};
 use super::lease::Lease;
 use super::model::JobId;
+use super::state_dir::{StateDir, private_append};
 
 /// The hidden command that starts a worker and ends.
 const START: &str = "start-worker";
@@ -152,9 +152,9 @@ pub(super) fn start(
     command: &WorkerCommand,
     id: &JobId,
     lease: &Lease,
-    home: &Home,
+    dir: &StateDir,
 ) -> Result<Started, JobsError> {
-    let log = home.worker_log(id);
+    let log = dir.worker_log(id);
     let failed = |error: io::Error| JobsError::Worker {
         id: id.clone(),
         reason: error.to_string(),

@@ -66,7 +66,7 @@ fn owned(words: &[&str]) -> Vec<String> {
 
 async fn ids(service: &Service) -> Result<Vec<String>, ErrorData> {
     let jobs = service
-        .desk()
+        .jobs()
         .list(Filter::default(), CompletionInfo::MAX_VALUES)
         .await;
     let jobs = jobs.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;

@@ -3,27 +3,27 @@
 //! [`Service`] is one for a process, [`Server`] one for a connection. [`Guarded`] is what a transport serves: a
 //! [`Server`] whose panics become errors.
 
-mod agent_words;
+mod agent_text;
 mod args;
-mod call;
-mod call_of;
 mod completion;
 mod fit;
-mod guard;
 mod notices;
-mod part;
+mod panic_guard;
+mod planned_call;
 mod prompts;
 mod reply;
 mod resources;
 mod server;
 mod service;
 mod structured;
+mod structured_part;
 mod table;
 mod task;
 mod tasks;
+mod tool_call;
 mod tools;
 
-pub use guard::Guarded;
+pub use panic_guard::Guarded;
 pub use reply::{LEAST_OUTPUT_BYTES, OUTPUT_BYTES};
 pub use server::Server;
 pub use service::{Config, KeyState, Runs, Service};

@@ -159,7 +159,7 @@ impl Notices {
 
     async fn watch(&self, uri: &str) -> Option<Watch> {
         let address = Address::parse(uri)?;
-        self.service.desk().watch(&address.id).await.ok()
+        self.service.jobs().watch(&address.id).await.ok()
     }
 }
 

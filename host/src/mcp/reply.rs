@@ -3,7 +3,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult};
 use serde_json::Value;
 
-use super::agent_words::without_flags;
+use super::agent_text::without_flags;
 use super::fit::{fit, size};
 use crate::jobs::JobsError;
 
@@ -18,14 +18,14 @@ pub const LEAST_OUTPUT_BYTES: usize = 1 << 10;
 #[derive(Debug)]
 pub enum Reply {
     /// A result.
-    Told(Box<Told>),
+    ToolResult(Box<ToolResult>),
     /// A task that the client is to follow.
     Task(Box<CreateTaskResult>),
 }
 
 /// A result.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ToolResult {
     /// What a model reads; it needs nothing else.
     pub text: String,
     /// What a program reads.
@@ -36,7 +36,7 @@ pub struct Told {
     pub whole: Option<String>,
 }
 
-impl Told {
+impl ToolResult {
     /// A result of text and structured content.
     #[must_use]
     pub fn new(text: impl Into<String>, structured: impl Into<Value>) -> Self {
@@ -94,13 +94,13 @@ impl Told {
     }
 }
 
-impl From<Told> for Reply {
-    fn from(told: Told) -> Self {
-        Self::Told(Box::new(told))
+impl From<ToolResult> for Reply {
+    fn from(told: ToolResult) -> Self {
+        Self::ToolResult(Box::new(told))
     }
 }
 
-impl From<JobsError> for Told {
+impl From<JobsError> for ToolResult {
     fn from(error: JobsError) -> Self {
         match error {
             JobsError::Invalid(fields) => {
@@ -110,14 +110,14 @@ impl From<JobsError> for Told {
                     .collect();
                 wrong_arguments(&wrong)
             }
-            error => Self::failure(in_words(&error)),
+            error => Self::failure(error_text(&error)),
         }
     }
 }
 
 /// An error for an agent, which may not have the shell that the error's own words may speak of.
 #[must_use]
-pub fn in_words(error: &JobsError) -> String {
+pub fn error_text(error: &JobsError) -> String {
     match error {
         JobsError::Unknown(id) => {
             format!("no research has the id `{id}`; research_list shows those there are")
@@ -128,7 +128,7 @@ pub fn in_words(error: &JobsError) -> String {
 
 /// Names everything that is wrong with the arguments of a call.
 #[must_use]
-pub fn wrong_arguments(wrong: &[String]) -> Told {
+pub fn wrong_arguments(wrong: &[String]) -> ToolResult {
     let mut text = match wrong.len() {
         1 => "One argument is wrong; nothing was sent and nothing billed.".to_owned(),
         count => format!("{count} arguments are wrong; nothing was sent and nothing billed."),
@@ -137,7 +137,7 @@ pub fn wrong_arguments(wrong: &[String]) -> Told {
         text.push_str("\n- ");
         text.push_str(problem);
     }
-    Told::failure(text)
+    ToolResult::failure(text)
 }
 
 /// The text, or as much of it as fits together with the notice, cut between two characters.
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_cut_is_between_characters_within_the_limit_and_says_so() {
-        let told = Told {
+        let told = ToolResult {
             text: "é".repeat(4000),
             structured: None,
             failed: false,
@@ -240,7 +240,7 @@ mod tests {
             .collect();
         let part = json!({ "state": "done", "answer": "a".repeat(700), "sources": many });
         for limit in [1024, 2048, 65536] {
-            let mut told = Told::new("x\n".repeat(100_000), part.clone());
+            let mut told = ToolResult::new("x\n".repeat(100_000), part.clone());
             told.whole = Some("research://01990000-1111-7222-8333-444455556666".into());
             let result = told.result(limit, true);
             let text = &result.content.first().unwrap().as_text().unwrap().text;
@@ -253,7 +253,7 @@ mod tests {
                 "{note}"
             );
         }
-        let long = Told::new(
+        let long = ToolResult::new(
             "t",
             json!({ "state": "done", "answer": "\"a".repeat(9000) }),
         );
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn an_error_carries_no_structured_content() {
-        let mut told = Told::new("t", json!({ "state": "failed" }));
+        let mut told = ToolResult::new("t", json!({ "state": "failed" }));
         told.failed = true;
         let result = told.result(OUTPUT_BYTES, true);
         assert_eq!(result.structured_content, None);

@@ -8,9 +8,9 @@ use rmcp::model::{
 use serde_json::json;
 
 use super::Service;
-use super::reply::{cut, in_words};
-use super::tools::words;
-use crate::jobs::{Desk, Filter, Job, JobId, JobsError};
+use super::reply::{cut, error_text};
+use super::tools::job_text;
+use crate::jobs::{Filter, Job, JobId, Jobs, JobsError};
 
 /// The scheme of every resource here.
 const SCHEME: &str = "research://";
@@ -49,7 +49,7 @@ impl Address {
             Some(id) => (id, true),
             None => (rest, false),
         };
-        let id = Desk::parse_id(id).ok()?;
+        let id = Jobs::parse_id(id).ok()?;
         Some(Self { id, stream })
     }
 }
@@ -60,7 +60,7 @@ impl Address {
 /// When the store cannot be used.
 pub async fn list(service: &Service) -> Result<ListResourcesResult, ErrorData> {
     let jobs = service
-        .desk()
+        .jobs()
         .list(Filter::default(), LISTED)
         .await
         .map_err(internal)?;
@@ -70,7 +70,7 @@ pub async fn list(service: &Service) -> Result<ListResourcesResult, ErrorData> {
 
 fn resource(job: &Job) -> Resource {
     let title: String = job.query.chars().take(TITLE).collect();
-    Resource::new(words::uri(job), job.id.as_str())
+    Resource::new(job_text::uri(job), job.id.as_str())
         .with_title(title)
         .with_description(format!("Research, {}", job.state))
         .with_mime_type("text/markdown")
@@ -99,7 +99,7 @@ pub async fn read(service: &Service, uri: &str) -> Result<ReadResourceResult, Er
     let address =
         Address::parse(uri).ok_or_else(|| missing(uri, "it is no address of this server"))?;
     let job = service
-        .desk()
+        .jobs()
         .job(&address.id)
         .await
         .map_err(|error| not_found(uri, error))?;
@@ -117,15 +117,15 @@ async fn result(
     job: &Job,
 ) -> Result<Vec<ResourceContents>, ErrorData> {
     let outcome = service
-        .desk()
+        .jobs()
         .outcome(&job.id)
         .await
         .map_err(|error| not_found(uri, error))?;
     let (text, json) = match outcome {
-        Some(outcome) => (words::ended(job, Some(&outcome), &[]).text, outcome.json),
-        None if job.state.ended() => (words::ended(job, None, &[]).text, without_outcome(job)),
+        Some(outcome) => (job_text::ended(job, Some(&outcome), &[]).text, outcome.json),
+        None if job.state.ended() => (job_text::ended(job, None, &[]).text, without_outcome(job)),
         None => (
-            words::unfinished(job, service.elapsed(job)).text,
+            job_text::unfinished(job, service.elapsed(job)).text,
             without_outcome(job),
         ),
     };
@@ -142,7 +142,7 @@ fn without_outcome(job: &Job) -> String {
 
 async fn stream(service: &Service, uri: &str, id: &JobId) -> Result<ResourceContents, ErrorData> {
     let raw = service
-        .desk()
+        .jobs()
         .stream_capture(id)
         .await
         .map_err(|error| not_found(uri, error))?
@@ -163,7 +163,7 @@ fn missing(uri: &str, why: &str) -> ErrorData {
 
 fn not_found(uri: &str, error: JobsError) -> ErrorData {
     match error {
-        JobsError::Unknown(_) | JobsError::Expired { .. } => missing(uri, &in_words(&error)),
+        JobsError::Unknown(_) | JobsError::Expired { .. } => missing(uri, &error_text(&error)),
         error => internal(error),
     }
 }

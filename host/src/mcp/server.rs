@@ -12,12 +12,12 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use super::agent_words::without_flags;
+use super::agent_text::without_flags;
 use super::args::Args;
-use super::call::ToolCall;
 use super::notices::Notices;
-use super::reply::{Reply, Told, wrong_arguments};
+use super::reply::{Reply, ToolResult, wrong_arguments};
 use super::table::{TOOLS, Tool};
+use super::tool_call::ToolCall;
 use super::{Service, completion, prompts, resources, tasks};
 use crate::answers::cost::answer_price;
 
@@ -74,11 +74,11 @@ impl Server {
             && let Err(missing) = (self.service.config().key)().key
         {
             let missing = without_flags(&missing);
-            return Told::failure(format!("Nothing was sent: {missing}.")).into();
+            return ToolResult::failure(format!("Nothing was sent: {missing}.")).into();
         }
         let notes = args.notes().to_vec();
         match (tool.run)(&self.service, args, call).await {
-            Reply::Told(told) => told.noted(&notes).into(),
+            Reply::ToolResult(told) => told.noted(&notes).into(),
             task => task,
         }
     }
@@ -138,8 +138,8 @@ impl ServerHandler for Server {
         let structured = self.structured(&context);
         let limit = self.service.config().output_bytes;
         match self.call(tool, params, &call).await {
-            Reply::Told(told) => {
-                let told: Told = *told;
+            Reply::ToolResult(told) => {
+                let told: ToolResult = *told;
                 Ok(told.result(limit, structured).into())
             }
             Reply::Task(task) => Ok(CallToolResponse::Task(*task)),

@@ -1,4 +1,4 @@
-//! What all connections of a process share: the desk, and how tools behave.
+//! What all connections of a process share: the jobs, and how tools behave.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::structured::Structured;
 use crate::answers::{AnswersConfig, Question};
 use crate::jobs::clock;
-use crate::jobs::{Desk, Job, JobsError, Simulate, Submitted};
+use crate::jobs::{Job, Jobs, JobsError, Simulate, Submitted};
 
 /// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
 const NOTICES: usize = 16;
@@ -81,18 +81,18 @@ impl fmt::Debug for Config {
 /// What all connections share. A clone is cheap and is the same service.
 #[derive(Clone, Debug)]
 pub struct Service {
-    desk: Desk,
+    jobs: Jobs,
     config: Arc<Config>,
     made: broadcast::Sender<()>,
     work: TaskTracker,
 }
 
 impl Service {
-    /// A service over a desk.
+    /// A service over a jobs.
     #[must_use]
-    pub fn new(desk: Desk, config: Config) -> Self {
+    pub fn new(jobs: Jobs, config: Config) -> Self {
         Self {
-            desk,
+            jobs,
             config: Arc::new(config),
             made: broadcast::channel(NOTICES).0,
             work: TaskTracker::new(),
@@ -101,8 +101,8 @@ impl Service {
 
     /// Where calls are handed in.
     #[must_use]
-    pub const fn desk(&self) -> &Desk {
-        &self.desk
+    pub const fn jobs(&self) -> &Jobs {
+        &self.jobs
     }
 
     /// How tools behave.
@@ -130,7 +130,7 @@ impl Service {
     pub async fn start(&self, question: Question) -> Result<Submitted, JobsError> {
         let call = self.research(question);
         let submitted = match self.config.runs {
-            Runs::Detached => self.desk.detach(call).await?,
+            Runs::Detached => self.jobs.detach(call).await?,
             Runs::Here => self.start_here(call).await?,
         };
         // Nobody has to listen.
@@ -139,12 +139,12 @@ impl Service {
     }
 
     async fn start_here(&self, call: crate::jobs::Call) -> Result<Submitted, JobsError> {
-        let submitted = self.desk.submit(call).await?;
+        let submitted = self.jobs.submit(call).await?;
         if !submitted.already_running {
-            let (desk, id) = (self.desk.clone(), submitted.job.id.clone());
+            let (jobs, id) = (self.jobs.clone(), submitted.job.id.clone());
             self.work.spawn(async move {
                 let (unheard, _) = tokio::sync::mpsc::unbounded_channel();
-                if let Err(error) = desk.run(&id, CancellationToken::new(), unheard).await {
+                if let Err(error) = jobs.run(&id, CancellationToken::new(), unheard).await {
                     tracing::warn!(%id, %error, "a research ended at once");
                 }
             });

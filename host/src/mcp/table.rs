@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::Service;
 use super::args::{Absent, Args, Kind, Param, schema};
-use super::call::ToolCall;
 use super::reply::Reply;
+use super::tool_call::ToolCall;
 use super::tools::{answers, jobs, research, status};
 use crate::answers::cost::{answer_price, query_price, research_price};
 use crate::answers::question::{ITERATIONS, QUERIES, RESULTS_PER_QUERY, SECONDS, TOKENS_PER_QUERY};

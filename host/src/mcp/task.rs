@@ -3,7 +3,7 @@
 use rmcp::model::{Task, TaskStatus};
 
 use super::Service;
-use super::tools::words;
+use super::tools::job_text;
 use crate::jobs::{Job, State};
 
 /// How often a client should ask. A research gives news every ten seconds or so.
@@ -24,7 +24,7 @@ pub fn task_of(service: &Service, job: &Job) -> Task {
         job.created.rfc3339(),
         updated.rfc3339(),
     )
-    .with_status_message(words::progress(job, service.elapsed(job)))
+    .with_status_message(job_text::progress(job, service.elapsed(job)))
     .with_ttl_ms(ttl(service, job))
     .with_poll_interval_ms(POLL_MS)
 }

@@ -5,10 +5,10 @@ use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, GetTaskResult, JsonObject, TaskPayload};
 
 use super::Service;
-use super::reply::{Told, in_words};
+use super::reply::{ToolResult, error_text};
 use super::task::task_of;
 use super::tools::research;
-use crate::jobs::{Desk, JobId, JobsError, State};
+use crate::jobs::{JobId, Jobs, JobsError, State};
 
 /// `tasks/get`.
 ///
@@ -19,14 +19,14 @@ pub async fn get(
     id: &str,
     structured: bool,
 ) -> Result<GetTaskResult, ErrorData> {
-    let job = service.desk().job(&known(id)?).await.map_err(unknown)?;
+    let job = service.jobs().job(&known(id)?).await.map_err(unknown)?;
     let payload = match job.state {
         State::Queued | State::Running => TaskPayload::Working,
         State::Cancelled => TaskPayload::Cancelled,
         State::Done | State::Failed | State::Interrupted => {
             let told = research::finished(service, &job)
                 .await
-                .unwrap_or_else(Told::from);
+                .unwrap_or_else(ToolResult::from);
             TaskPayload::Completed {
                 result: result(service, told, structured),
             }
@@ -36,7 +36,7 @@ pub async fn get(
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
-fn result(service: &Service, told: Told, structured: bool) -> JsonObject {
+fn result(service: &Service, told: ToolResult, structured: bool) -> JsonObject {
     let result = told.result(service.config().output_bytes, structured);
     match serde_json::to_value(result) {
         Ok(serde_json::Value::Object(result)) => result,
@@ -49,7 +49,7 @@ fn result(service: &Service, told: Told, structured: bool) -> JsonObject {
 /// # Errors
 /// When there is no such task.
 pub async fn update(service: &Service, id: &str) -> Result<(), ErrorData> {
-    service.desk().job(&known(id)?).await.map_err(unknown)?;
+    service.jobs().job(&known(id)?).await.map_err(unknown)?;
     Ok(())
 }
 
@@ -58,18 +58,18 @@ pub async fn update(service: &Service, id: &str) -> Result<(), ErrorData> {
 /// # Errors
 /// When there is no such task.
 pub async fn cancel(service: &Service, id: &str) -> Result<(), ErrorData> {
-    service.desk().cancel(&known(id)?).await.map_err(unknown)?;
+    service.jobs().cancel(&known(id)?).await.map_err(unknown)?;
     Ok(())
 }
 
 fn known(id: &str) -> Result<JobId, ErrorData> {
-    Desk::parse_id(id).map_err(unknown)
+    Jobs::parse_id(id).map_err(unknown)
 }
 
 fn unknown(error: JobsError) -> ErrorData {
     match error {
         JobsError::Unknown(_) | JobsError::Expired { .. } => {
-            ErrorData::invalid_params(in_words(&error), None)
+            ErrorData::invalid_params(error_text(&error), None)
         }
         error => ErrorData::internal_error(error.to_string(), None),
     }

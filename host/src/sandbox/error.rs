@@ -6,7 +6,7 @@ use wasmtime::Trap;
 use wasmtime::component::ResourceTableError;
 
 use super::Bounds;
-use super::limiter::Refused;
+use super::memory_limiter::Refused;
 
 /// Why a session was ended, or why there is no component to run. Other sessions are not affected.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]

@@ -28,7 +28,7 @@ mod cache;
 mod component;
 mod error;
 mod held;
-mod limiter;
+mod memory_limiter;
 mod meter;
 mod runtime;
 mod session;

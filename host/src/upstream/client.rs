@@ -9,11 +9,11 @@ use url::Url;
 
 use super::body::{self, ACCEPTED, Body};
 use super::error::before_reply;
+use super::error_text::tidy;
 use super::limits::{CONNECT, ERROR_BODY_BYTES};
-use super::said::tidy;
 use super::{
-    ApiKey, CallLimits, Classify, Header, KEY_HEADER, KEY_TAKEN_OUT, KeyError, Limiter, Origin,
-    Phase, Proxy, Reply, Request, RetryPolicy, Strip, UpstreamError,
+    ApiKey, CallLimits, Classify, Header, KEY_HEADER, KEY_TAKEN_OUT, KeyError, KeyFilter, Origin,
+    Phase, Proxy, Reply, Request, RetryPolicy, SendLimiter, UpstreamError,
 };
 use crate::answers::FailureKind;
 
@@ -119,7 +119,7 @@ impl Client {
         &self,
         request: &Request,
         limits: &CallLimits,
-        limiter: &dyn Limiter,
+        limiter: &dyn SendLimiter,
         classify: &Classify<'_>,
     ) -> Result<Reply, UpstreamError> {
         let prepared = self.prepare(request)?;
@@ -230,7 +230,7 @@ impl Client {
             .map_err(|error| {
                 before_reply(&error, &self.config.origin, CONNECT, self.may_be_proxied())
             })?;
-        let strip = Strip::new(prepared.key.as_bytes(), KEY_TAKEN_OUT);
+        let strip = KeyFilter::new(prepared.key.as_bytes(), KEY_TAKEN_OUT);
         let status = response.status().as_u16();
         let headers = lossy(&body::headers(&response), &strip);
         // Any success may hold an answer, and may be billed. A proxy that changes something says 203.
@@ -273,7 +273,7 @@ pub(crate) fn accepting() -> HeaderMap {
     HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED))])
 }
 
-fn lossy(headers: &HeaderMap, strip: &Strip) -> Vec<Header> {
+fn lossy(headers: &HeaderMap, strip: &KeyFilter) -> Vec<Header> {
     let text =
         |value: &HeaderValue| String::from_utf8_lossy(&strip.whole(value.as_bytes())).into_owned();
     headers

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::KeyError;
 use super::body::BodyError;
-use super::limiter::NoSlot;
 use super::origin::Origin;
+use super::send_limiter::NoSlot;
 use crate::answers::{Failure, FailureKind};
 use crate::exit::Exit;
 

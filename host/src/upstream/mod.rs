@@ -5,7 +5,7 @@
 //!
 //! - A [`Request`] comes from the component and is not trusted: it cannot choose the origin, and headers
 //!   that belong to the host (the key, the length, the connection) are dropped.
-//! - [`Client::send`] takes a slot from a [`Limiter`] before every attempt, retries only what cannot have
+//! - [`Client::send`] takes a slot from a [`SendLimiter`] before every attempt, retries only what cannot have
 //!   been billed, and keeps one deadline over all of it.
 //! - Where the key comes back in a reply, it is taken out before anybody sees it.
 //! - A bad status is classified by the caller's function (the component's), so no body is parsed here.
@@ -15,27 +15,27 @@
 mod body;
 mod client;
 mod error;
+mod error_text;
 mod key;
-mod limiter;
+mod key_filter;
 mod limits;
 mod origin;
 mod proxy;
 mod reply;
-mod said;
+mod send_limiter;
 mod spelling;
-mod strip;
 
 pub(crate) use body::{Body, BodyError};
 pub(crate) use client::accepting;
 pub use client::{Client, UpstreamConfig};
 pub use error::{Phase, UpstreamError, exit_of};
 pub use key::{ApiKey, KeyError, SIMULATED_KEY, is_placeholder};
-pub use limiter::{Limiter, NoSlot, REQUESTS, SlidingWindow, SlotFuture};
+pub use key_filter::KeyFilter;
 pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
 pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
 pub use proxy::{EXEMPT_VARIABLES, PROXY_VARIABLES, Proxy, ProxyError};
 pub use reply::Reply;
-pub use strip::Strip;
+pub use send_limiter::{NoSlot, REQUESTS, SendLimiter, SlidingWindow, SlotFuture};
 
 use crate::answers::Failure;
 

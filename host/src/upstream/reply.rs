@@ -10,7 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::body::Body;
 use super::client::sooner;
 use super::error::in_reply;
-use super::{CallLimits, Header, Phase, Strip, UpstreamError};
+use super::{CallLimits, Header, KeyFilter, Phase, UpstreamError};
 
 /// A connection on which a reply that is over does not end within this is closed. It is one round trip, generously.
 const LEFT_WITHIN: Duration = Duration::from_secs(1);
@@ -28,7 +28,12 @@ pub struct Reply {
 }
 
 impl Reply {
-    pub(super) fn read(body: Body, headers: Vec<Header>, limits: CallLimits, strip: Strip) -> Self {
+    pub(super) fn read(
+        body: Body,
+        headers: Vec<Header>,
+        limits: CallLimits,
+        strip: KeyFilter,
+    ) -> Self {
         // Unbounded in parts, bounded in bytes: the reader stops at `limits.max_bytes`.
         let (sender, parts) = mpsc::unbounded_channel();
         let reader = AbortOnDropHandle::new(tokio::spawn(read_all(body, limits, strip, sender)));
@@ -66,7 +71,7 @@ impl Reply {
 async fn read_all(
     mut body: Body,
     limits: CallLimits,
-    mut strip: Strip,
+    mut strip: KeyFilter,
     sender: mpsc::UnboundedSender<Part>,
 ) {
     let mut received: u64 = 0;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::admission::Gate;
 use super::console::Console;
-use super::gate::Gate;
 use super::limits::RunLimits;
 use crate::sandbox::Sandbox;
 use crate::upstream::{ApiKey, Origin, Proxy};

@@ -6,7 +6,7 @@
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 
-use crate::upstream::{ApiKey, KEY_HEADER, Strip};
+use crate::upstream::{ApiKey, KEY_HEADER, KeyFilter};
 
 /// What the guest finds in its environment. It fits a header and is plainly no key.
 pub const PLACEHOLDER: &str = "glovebox-puts-the-key-here";
@@ -49,8 +49,8 @@ impl KeyGuard {
     }
 
     /// Keeps the key out of a body.
-    pub(super) fn strip(&self) -> Strip {
-        Strip::new(self.key.as_bytes(), PLACEHOLDER)
+    pub(super) fn strip(&self) -> KeyFilter {
+        KeyFilter::new(self.key.as_bytes(), PLACEHOLDER)
     }
 }
 

@@ -11,11 +11,11 @@
 //! - Memory, the guest's own running time, the total time and the number of requests are bounded: see
 //!   [`RunLimits`]. Waiting for the network is not running.
 
+mod admission;
 mod command;
 mod console;
 mod egress;
 mod error;
-mod gate;
 mod key;
 mod limits;
 mod sender;
@@ -29,10 +29,10 @@ use wasmtime::component::{Instance, InstancePre, Linker};
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandIndices};
 
+pub use admission::{AdmittedRequest, Asked, Gate, Leave};
 pub use command::Run;
 pub use console::{Console, Stream};
 pub use error::RunError;
-pub use gate::{Asked, Gate, Leave, Ticket};
 pub use key::PLACEHOLDER;
 pub use limits::{RunLimits, TOTAL_MOST};
 

@@ -13,12 +13,12 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
+use super::admission::{Asked, Gate};
 use super::console::Console;
 use super::egress::{Checked, Prohibited};
-use super::gate::{Asked, Gate};
 use super::key::KeyGuard;
 use super::limits::{CONNECT, OPEN_REQUEST_BYTES, REPLY_BYTES, REQUEST_BYTES};
-use crate::upstream::{Body, BodyError, Origin, Proxy, Strip, accepting};
+use crate::upstream::{Body, BodyError, KeyFilter, Origin, Proxy, accepting};
 
 /// Headers of a request that belong to the host, beside those that `wasi:http` forbids.
 const HOST_HEADERS: [HeaderName; 5] = [
@@ -48,7 +48,7 @@ pub(super) struct Egress {
     pub(super) gate: Arc<dyn Gate>,
     pub(super) requests: u32,
     pub(super) deadline: Instant,
-    /// Told of everything that is refused or fails, in a sentence for a person.
+    /// ToolResult of everything that is refused or fails, in a sentence for a person.
     pub(super) console: Arc<dyn Console>,
 }
 
@@ -301,7 +301,7 @@ impl Sender {
             self.egress
                 .key
                 .as_ref()
-                .map_or_else(Strip::nothing, KeyGuard::strip),
+                .map_or_else(KeyFilter::nothing, KeyGuard::strip),
         );
         let mut response = Response::new(body);
         *response.status_mut() = status;
@@ -311,7 +311,7 @@ impl Sender {
 }
 
 /// The reply's body, bounded, with the key taken out.
-fn body(reply: Body, idle: Option<Duration>, strip: Strip) -> WasiBody {
+fn body(reply: Body, idle: Option<Duration>, strip: KeyFilter) -> WasiBody {
     let pieces = stream::try_unfold(
         (reply, strip, 0_u64, false),
         move |(mut reply, mut strip, read, over)| async move {

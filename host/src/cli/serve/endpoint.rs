@@ -53,7 +53,7 @@ impl Endpoint for Tools {
 
     fn unready(&self) -> BoxFuture<'_, Option<String>> {
         async move {
-            let store = self.service.desk().session_store().await;
+            let store = self.service.jobs().session_store().await;
             store.err().map(|error| error.to_string())
         }
         .boxed()
@@ -62,20 +62,20 @@ impl Endpoint for Tools {
     fn metrics(&self) -> BoxFuture<'_, String> {
         async move {
             let mut text = String::new();
-            let desk = self.service.desk();
+            let jobs = self.service.jobs();
             let _ = writeln!(text, "# TYPE glovebox_jobs gauge");
             for state in [State::Queued, State::Running] {
                 let filter = Filter {
                     all: true,
                     state: Some(state),
                 };
-                if let Ok(jobs) = desk.list(filter, COUNTED).await {
+                if let Ok(jobs) = jobs.list(filter, COUNTED).await {
                     let name = state.as_str();
                     let count = jobs.len();
                     let _ = writeln!(text, "glovebox_jobs{{state=\"{name}\"}} {count}");
                 }
             }
-            if let Ok(spend) = desk.spend(1).await {
+            if let Ok(spend) = jobs.spend(1).await {
                 let spent = spend.total.spent.0;
                 let calls = spend.total.calls;
                 let _ = writeln!(

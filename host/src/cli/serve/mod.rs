@@ -113,7 +113,7 @@ impl Serve {
     }
 
     async fn http(&self, token: TokenFile, address: SocketAddr, service: &Service) -> Arc<Http> {
-        let store = match service.desk().session_store().await {
+        let store = match service.jobs().session_store().await {
             Ok(store) => Some(store),
             Err(error) => {
                 output::message(&format_args!(

@@ -19,8 +19,8 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use serde_json::Value;
 
 use super::clock::Millis;
-use super::home::private_file;
 use super::model::{Job, JobId, Micros};
+use super::state_dir::private_file;
 use super::store::{
     End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, Slot,
     SpendRow, StoreError,
@@ -74,7 +74,7 @@ impl FileId {
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    /// Which file was opened; none in memory.
+    /// Which file was storage; none in memory.
     file: Option<FileId>,
     connection: Mutex<Connection>,
 }
@@ -83,7 +83,7 @@ impl SqliteStore {
     /// Opens the database, making it or bringing it up to date where needed.
     ///
     /// # Errors
-    /// When it cannot be opened, is damaged, or was written by a later version. It is not touched then.
+    /// When it cannot be storage, is damaged, or was written by a later version. It is not touched then.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         // SQLite gives its side files the mode of the database.
         let made = private_file(path).and_then(|file| Ok(FileId::of(&file.metadata()?)));
@@ -235,12 +235,12 @@ fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
 
 impl JobStore for SqliteStore {
     fn in_place(&self) -> Result<(), StoreError> {
-        let Some(opened) = &self.file else {
+        let Some(storage) = &self.file else {
             return Ok(());
         };
         let there = std::fs::metadata(&self.path).map(|metadata| FileId::of(&metadata));
         match there {
-            Ok(there) if there == *opened => Ok(()),
+            Ok(there) if there == *storage => Ok(()),
             _ => Err(StoreError::Moved {
                 path: self.path.clone(),
             }),

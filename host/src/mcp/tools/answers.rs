@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use super::super::Service;
 use super::super::args::Args;
-use super::super::call::{News, ToolCall};
-use super::super::reply::{Reply, Told};
-use super::words;
+use super::super::reply::{Reply, ToolResult};
+use super::super::tool_call::{News, ToolCall};
+use super::job_text;
 use crate::answers::{EventKind, Question};
 use crate::jobs::{JobsError, Phase, Update};
 
@@ -20,31 +20,35 @@ pub fn answers<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxF
     async move {
         run(service, &args, call)
             .await
-            .unwrap_or_else(Told::from)
+            .unwrap_or_else(ToolResult::from)
             .into()
     }
     .boxed()
 }
 
-async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<Told, JobsError> {
+async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<ToolResult, JobsError> {
     let submitted = service
-        .desk()
+        .jobs()
         .submit(service.answer(question(args)))
         .await?;
     let id = submitted.job.id;
     let (updates, news) = mpsc::unbounded_channel();
-    let running = service.desk().run(&id, call.cancel.clone(), updates);
+    let running = service.jobs().run(&id, call.cancel.clone(), updates);
     let ended = call
         .reporting(running, Reading::new(news, call.began()))
         .await?;
     let mut warnings = submitted.warnings;
     warnings.extend(ended.warnings);
-    Ok(words::ended(&ended.job, Some(&ended.rendered), &warnings))
+    Ok(job_text::ended(
+        &ended.job,
+        Some(&ended.rendered),
+        &warnings,
+    ))
 }
 
 fn question(args: &Args) -> Question {
     let citations = args.flag("enable_citations").unwrap_or(true);
-    super::super::call_of::question(args).with_citations(citations)
+    super::super::planned_call::question(args).with_citations(citations)
 }
 
 /// What the reports of a running answer are made from.

@@ -9,12 +9,12 @@ use serde_json::json;
 
 use super::super::Service;
 use super::super::args::Args;
-use super::super::call::ToolCall;
-use super::super::part::{Part, Row, short_query};
-use super::super::reply::{Reply, Told};
+use super::super::reply::{Reply, ToolResult};
+use super::super::structured_part::{Part, Row, short_query};
+use super::super::tool_call::ToolCall;
+use super::job_text;
 use super::research::{finished, follow};
-use super::words;
-use crate::jobs::{Desk, Filter, Job, JobsError};
+use crate::jobs::{Filter, Job, Jobs, JobsError};
 
 /// The tool `research_status`.
 pub fn status<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
@@ -22,7 +22,7 @@ pub fn status<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFu
         let job = waited(service, &args, call).await?;
         let elapsed = service.elapsed(&job);
         if !job.state.ended() {
-            return Ok(words::unfinished(&job, elapsed));
+            return Ok(job_text::unfinished(&job, elapsed));
         }
         let id = &job.id;
         let cost = job.cost.map_or_else(
@@ -49,9 +49,9 @@ pub fn result<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFu
 /// The tool `research_cancel`.
 pub fn cancel<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     reply(async move {
-        let id = Desk::parse_id(args.text("research_id").unwrap_or_default())?;
-        let before = service.desk().job(&id).await?;
-        let job = service.desk().cancel(&id).await?;
+        let id = Jobs::parse_id(args.text("research_id").unwrap_or_default())?;
+        let before = service.jobs().job(&id).await?;
+        let job = service.jobs().cancel(&id).await?;
         let next = "research_result gives what had come.".to_owned();
         Ok(if before.state.ended() {
             let text = format!("Research {id} had ended before: it is {}.", job.state);
@@ -66,12 +66,12 @@ pub fn cancel<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxF
     })
 }
 
-fn told(text: String, next: Option<String>, job: &Job) -> Told {
+fn told(text: String, next: Option<String>, job: &Job) -> ToolResult {
     let part = Part {
         next,
         ..Part::of(job)
     };
-    Told::new(text, part)
+    ToolResult::new(text, part)
 }
 
 /// The tool `research_list`.
@@ -82,7 +82,7 @@ pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFut
             state: args.text("state").and_then(|state| state.parse().ok()),
         };
         let limit = usize::try_from(args.whole("limit").unwrap_or_default()).unwrap_or_default();
-        let jobs = service.desk().list(filter, limit).await?;
+        let jobs = service.jobs().list(filter, limit).await?;
         let mut text = match jobs.len() {
             0 => "No research is stored that matches.".to_owned(),
             1 => "1 research:".to_owned(),
@@ -92,7 +92,7 @@ pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFut
             let _ = write!(text, "\n- {}", line(job));
         }
         let listed: Vec<Row<'_>> = jobs.iter().map(Row::of).collect();
-        Ok(Told::new(
+        Ok(ToolResult::new(
             text,
             json!({ "state": "listed", "jobs": listed }),
         ))
@@ -116,10 +116,10 @@ pub fn line(job: &Job) -> String {
 
 /// The job that is asked about, once it ended or the wait is over.
 async fn waited(service: &Service, args: &Args, call: &ToolCall) -> Result<Job, JobsError> {
-    let id = Desk::parse_id(args.text("research_id").unwrap_or_default())?;
+    let id = Jobs::parse_id(args.text("research_id").unwrap_or_default())?;
     let seconds = args.whole("wait_seconds").unwrap_or_default();
     match u64::try_from(seconds).unwrap_or_default() {
-        0 => service.desk().job(&id).await,
+        0 => service.jobs().job(&id).await,
         seconds => {
             follow(
                 service,
@@ -133,7 +133,7 @@ async fn waited(service: &Service, args: &Args, call: &ToolCall) -> Result<Job, 
 }
 
 fn reply<'a>(
-    told: impl Future<Output = Result<Told, JobsError>> + Send + 'a,
+    told: impl Future<Output = Result<ToolResult, JobsError>> + Send + 'a,
 ) -> BoxFuture<'a, Reply> {
-    async move { told.await.unwrap_or_else(Told::from).into() }.boxed()
+    async move { told.await.unwrap_or_else(ToolResult::from).into() }.boxed()
 }

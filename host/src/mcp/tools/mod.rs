@@ -1,7 +1,7 @@
 //! What carries the tools out, and what they say.
 
 pub mod answers;
+pub mod job_text;
 pub mod jobs;
 pub mod research;
 pub mod status;
-pub mod words;

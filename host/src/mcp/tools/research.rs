@@ -9,14 +9,14 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::super::Service;
-use super::super::agent_words::without_flags;
+use super::super::agent_text::without_flags;
 use super::super::args::Args;
-use super::super::call::{News, ToolCall};
-use super::super::call_of::research_question;
-use super::super::part::Part;
-use super::super::reply::{Reply, Told};
+use super::super::planned_call::research_question;
+use super::super::reply::{Reply, ToolResult};
+use super::super::structured_part::Part;
 use super::super::task::task_of;
-use super::words;
+use super::super::tool_call::{News, ToolCall};
+use super::job_text;
 use crate::jobs::{Job, JobsError, Submitted, Watch};
 
 /// How long `research` keeps its client waiting. Many clients end a call after 60 seconds, some whatever is
@@ -28,7 +28,7 @@ pub fn submit<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxF
     async move {
         match service.start(research_question(&args)).await {
             Ok(submitted) => told(&submitted).into(),
-            Err(error) => Told::from(error).into(),
+            Err(error) => ToolResult::from(error).into(),
         }
     }
     .boxed()
@@ -39,13 +39,13 @@ pub fn research<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> Box
     async move {
         match wait(service, &args, call).await {
             Ok(reply) => reply,
-            Err(error) => Told::from(error).into(),
+            Err(error) => ToolResult::from(error).into(),
         }
     }
     .boxed()
 }
 
-fn told(submitted: &Submitted) -> Told {
+fn told(submitted: &Submitted) -> ToolResult {
     let job = &submitted.job;
     let id = &job.id;
     let running = submitted.already_running;
@@ -78,7 +78,7 @@ fn told(submitted: &Submitted) -> Told {
         already_running: running,
         ..Part::of(job)
     };
-    Told::new(text, part)
+    ToolResult::new(text, part)
 }
 
 async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, JobsError> {
@@ -95,9 +95,9 @@ async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, 
         () = call.cancel.cancelled() => {
             // Somebody else's job is not ours to stop.
             if ours {
-                service.desk().cancel(&id).await?;
+                service.jobs().cancel(&id).await?;
             }
-            Ok(Told::failure("cancelled").into())
+            Ok(ToolResult::failure("cancelled").into())
         }
         job = follow => finished(service, &job?).await.map(Reply::from),
     }
@@ -113,7 +113,7 @@ pub async fn follow(
     id: &crate::jobs::JobId,
     until: Instant,
 ) -> Result<Job, JobsError> {
-    let mut watch = service.desk().watch(id).await?;
+    let mut watch = service.jobs().watch(id).await?;
     let (seen, news) = watch::channel(watch.job().clone());
     let waiting = async move {
         tokio::select! {
@@ -138,12 +138,12 @@ async fn to_the_end(watch: &mut Watch, seen: &watch::Sender<Job>) -> Result<(), 
 ///
 /// # Errors
 /// When the id is unknown or has expired.
-pub async fn finished(service: &Service, job: &Job) -> Result<Told, JobsError> {
+pub async fn finished(service: &Service, job: &Job) -> Result<ToolResult, JobsError> {
     if !job.state.ended() {
-        return Ok(words::unfinished(job, service.elapsed(job)));
+        return Ok(job_text::unfinished(job, service.elapsed(job)));
     }
-    let outcome = service.desk().outcome(&job.id).await?;
-    Ok(words::ended(job, outcome.as_ref(), &[]))
+    let outcome = service.jobs().outcome(&job.id).await?;
+    Ok(job_text::ended(job, outcome.as_ref(), &[]))
 }
 
 /// What the reports of a followed job are made from.
@@ -160,7 +160,7 @@ impl News for Progress<'_> {
     }
 
     fn message(&self) -> String {
-        words::progress(&self.news.borrow(), self.elapsed().as_secs())
+        job_text::progress(&self.news.borrow(), self.elapsed().as_secs())
     }
 
     fn elapsed(&self) -> Duration {

@@ -7,12 +7,12 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::super::Service;
-use super::super::agent_words::without_flags;
+use super::super::agent_text::without_flags;
 use super::super::args::Args;
-use super::super::call::ToolCall;
-use super::super::part::Row;
-use super::super::reply::{Reply, Told, in_words};
+use super::super::reply::{Reply, ToolResult, error_text};
 use super::super::service::KeyState;
+use super::super::structured_part::Row;
+use super::super::tool_call::ToolCall;
 use super::jobs;
 use crate::jobs::{Filter, Job, JobsError, State};
 
@@ -27,7 +27,7 @@ pub fn status<'a>(service: &'a Service, _args: Args, _call: &'a ToolCall) -> Box
     async move { told(service).await.into() }.boxed()
 }
 
-async fn told(service: &Service) -> Told {
+async fn told(service: &Service) -> ToolResult {
     let config = service.config();
     let found = (config.key)();
     let (mut state, key) = match &found.key {
@@ -43,7 +43,7 @@ async fn told(service: &Service) -> Told {
         bounds.output_bytes >> 20,
     );
     let stored = stored(service, &mut text).await.unwrap_or_else(|error| {
-        let _ = write!(text, "\nJobs and spend: {}", in_words(&error));
+        let _ = write!(text, "\nJobs and spend: {}", error_text(&error));
         state = "no-store";
         json!({})
     });
@@ -65,7 +65,7 @@ async fn told(service: &Service) -> Told {
     if let (Some(part), Value::Object(stored)) = (part.as_object_mut(), stored) {
         part.extend(stored);
     }
-    Told::new(text, part)
+    ToolResult::new(text, part)
 }
 
 /// What should be done, the missing key first.
@@ -77,7 +77,7 @@ fn advice(found: &KeyState, settings: &[String]) -> Vec<String> {
 
 /// Adds what the store knows to the text, and gives its members of the structured part.
 async fn stored(service: &Service, text: &mut String) -> Result<Value, JobsError> {
-    let spend = service.desk().spend(1).await?;
+    let spend = service.jobs().spend(1).await?;
     let total = &spend.total;
     let mut sums = Map::new();
     sums.insert("calls".into(), json!(total.calls));
@@ -129,7 +129,7 @@ async fn running(service: &Service) -> Result<Vec<Job>, JobsError> {
             all: true,
             state: Some(state),
         };
-        running.extend(service.desk().list(filter, SHOWN).await?);
+        running.extend(service.jobs().list(filter, SHOWN).await?);
     }
     Ok(running)
 }

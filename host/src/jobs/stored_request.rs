@@ -22,7 +22,7 @@ pub struct Simulate {
 
 /// A call, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Work {
+pub(super) struct StoredRequest {
     research: bool,
     method: String,
     path: String,
@@ -33,7 +33,7 @@ pub(super) struct Work {
     simulate: Option<Simulate>,
 }
 
-impl Work {
+impl StoredRequest {
     pub(super) fn new(
         mode: Mode,
         request: HttpRequest,

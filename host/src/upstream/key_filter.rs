@@ -16,19 +16,19 @@ use super::spelling::{BEGINNINGS, Found, LONGEST, escape};
 const SHORTEST: usize = 8;
 
 /// Replaces the key in bytes that come in pieces. Only what could be the start of the key is held back.
-pub struct Strip {
+pub struct KeyFilter {
     key: Option<Finder<'static>>,
     instead: &'static [u8],
     held: BytesMut,
 }
 
-impl fmt::Debug for Strip {
+impl fmt::Debug for KeyFilter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("Strip(…)")
+        out.write_str("KeyFilter(…)")
     }
 }
 
-impl Strip {
+impl KeyFilter {
     /// Puts `instead` in the place of the key.
     #[must_use]
     pub fn new(key: &[u8], instead: &'static str) -> Self {
@@ -174,7 +174,7 @@ mod tests {
         let body = b"a BSAkeyBSA1 b BSAkeyBSAkeyBSA1 c BSAkey".as_slice();
         let expected = b"a [key] b BSAkey[key] c BSAkey".as_slice();
         for step in 1..=body.len() {
-            let mut strip = Strip::new(b"BSAkeyBSA1", "[key]");
+            let mut strip = KeyFilter::new(b"BSAkeyBSA1", "[key]");
             let mut seen = Vec::new();
             for piece in body.chunks(step) {
                 seen.extend_from_slice(&strip.push(Bytes::copy_from_slice(piece)));
@@ -212,10 +212,10 @@ mod tests {
                     .collect();
                 let body = format!("{{\"a\":\"BSA\\n%4 {spelled} &amp; BSAke\\u00\"}}");
                 let expected = body.replace(&spelled, "[key]");
-                let whole = Strip::new(key.as_bytes(), "[key]").text(&body);
+                let whole = KeyFilter::new(key.as_bytes(), "[key]").text(&body);
                 assert_eq!(whole, expected);
                 for step in 1..=body.len() {
-                    let mut strip = Strip::new(key.as_bytes(), "[key]");
+                    let mut strip = KeyFilter::new(key.as_bytes(), "[key]");
                     let mut seen = Vec::new();
                     for piece in body.as_bytes().chunks(step) {
                         seen.extend_from_slice(&strip.push(Bytes::copy_from_slice(piece)));
@@ -231,9 +231,9 @@ mod tests {
     fn what_holds_no_key_is_passed_on_as_it_is() {
         let piece = Bytes::from_static(b"nothing of it");
         for mut strip in [
-            Strip::nothing(),
-            Strip::new(b"short", "x"),
-            Strip::new(b"BSAkeyBSA1", "x"),
+            KeyFilter::nothing(),
+            KeyFilter::new(b"short", "x"),
+            KeyFilter::new(b"BSAkeyBSA1", "x"),
         ] {
             assert_eq!(strip.push(piece.clone()).as_ptr(), piece.as_ptr());
             assert!(strip.rest().is_empty());

@@ -1,7 +1,7 @@
 //! What the upstream said of a failure, as far as it may be repeated: without the key, on one line, and bounded. It comes
 //! from a body that anyone on the way may have written.
 
-use super::Strip;
+use super::KeyFilter;
 use crate::answers::Failure;
 
 /// Code points of a message or a detail: enough for every documented one.
@@ -12,7 +12,7 @@ const WORD_CHARS: usize = 100;
 const FIELDS: usize = 12;
 
 /// Makes a failure fit to be shown and stored.
-pub(super) fn tidy(mut failure: Failure, strip: &Strip) -> Failure {
+pub(super) fn tidy(mut failure: Failure, strip: &KeyFilter) -> Failure {
     let clean = |text: &str, most: usize| bounded(&strip.text(text), most);
     failure.message = clean(&failure.message, TEXT_CHARS);
     failure.detail = failure.detail.map(|text| clean(&text, TEXT_CHARS));
@@ -63,7 +63,7 @@ mod tests {
             retry_after_seconds: None,
             id: Some(long),
         };
-        let tidied = tidy(failure, &Strip::nothing());
+        let tidied = tidy(failure, &KeyFilter::nothing());
         let texts = [&tidied.message, tidied.detail.as_ref().unwrap()];
         let words = [tidied.code.as_ref().unwrap(), tidied.id.as_ref().unwrap()];
         for (texts, most) in [(texts, TEXT_CHARS), (words, WORD_CHARS)] {
@@ -95,7 +95,7 @@ mod tests {
             retry_after_seconds: None,
             id: Some("%42SAkeyBSA1".to_owned()),
         };
-        let tidied = tidy(failure, &Strip::new(b"BSAkeyBSA1", "[key]"));
+        let tidied = tidy(failure, &KeyFilter::new(b"BSAkeyBSA1", "[key]"));
         assert_eq!(tidied.code.unwrap(), "[key]");
         assert_eq!(tidied.detail.unwrap(), "the key [key] is bad");
         assert_eq!(tidied.fields, ["header.[key]"]);

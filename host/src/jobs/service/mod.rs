@@ -1,9 +1,9 @@
-//! The desk: where calls are handed in, asked about, stopped and picked up.
+//! The jobs: where calls are handed in, asked about, stopped and picked up.
 
+mod blocking;
 mod call;
 mod config;
-mod inner;
-mod watch;
+mod job_watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::JobsError;
 use super::model::{Job, JobId, State};
-use super::opened::Opened;
 use super::recovery;
 use super::runner::{Ended, Runner};
+use super::storage::Storage;
 use super::store::{Filter, Rendered, SessionStore};
 use super::update::Update;
 use crate::jobs::ledger::budget::SpendReport;
 
 pub use self::call::{Adopted, Call, Submitted};
-pub use self::config::{DeskConfig, MakeClient};
-pub use self::watch::Watch;
+pub use self::config::{JobsConfig, MakeClient};
+pub use self::job_watch::Watch;
 
-use self::inner::Inner;
-use self::watch::{OWNER_LOOKED_AT, listen};
+use self::blocking::Inner;
+use self::job_watch::{OWNER_LOOKED_AT, listen};
 
 /// How long a detached worker may take to own its row: it starts a process and opens the store.
 const WORKER_STARTS_WITHIN: Duration = Duration::from_secs(20);
@@ -35,23 +35,23 @@ const CANCEL_SEEN_WITHIN: Duration = Duration::from_secs(5);
 /// No wait is longer: a length that a person typed may be beyond what a clock can count to.
 const LONGEST_WAIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Where calls are handed in. A clone is cheap and is the same desk.
+/// Where calls are handed in. A clone is cheap and is the same jobs.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct Jobs {
     inner: Arc<Inner>,
 }
 
-impl Desk {
-    /// A desk. Opens nothing.
+impl Jobs {
+    /// A jobs. Opens nothing.
     #[must_use]
-    pub fn new(config: DeskConfig) -> Self {
+    pub fn new(config: JobsConfig) -> Self {
         Self {
             inner: Arc::new(Inner::new(config)),
         }
     }
 
     /// Checks a call, reserves its cost and stores it as `queued`. This process owns it then: hand it to
-    /// [`Desk::run`].
+    /// [`Jobs::run`].
     ///
     /// # Errors
     /// Every bad field; a budget that it could pass; a store that cannot be used, except that a single answer
@@ -80,7 +80,7 @@ impl Desk {
             .ok_or_else(|| JobsError::NotOwner(id.clone()))?;
         let runner = Runner {
             id: id.clone(),
-            opened: held.opened,
+            storage: held.storage,
             answers: self.inner.config.answers.clone(),
             rate: self.inner.config.rate,
             budgeted: self.inner.config.budget.is_some(),
@@ -88,10 +88,10 @@ impl Desk {
             stopping: self.inner.stopping.clone(),
             updates,
         };
-        let home = runner.opened.home.clone();
+        let dir = runner.storage.dir.clone();
         let ended = runner.run(|| self.inner.client()).await?;
-        if let Some(home) = home {
-            home.remove_silent_log(id);
+        if let Some(dir) = dir {
+            dir.remove_silent_log(id);
         }
         if let Some(lease) = held.lease
             && ended.stored
@@ -104,15 +104,15 @@ impl Desk {
     /// Hands a call to a worker process that outlives this one, and gives its job once the worker owns it.
     ///
     /// # Errors
-    /// As [`Desk::submit`], and when the worker does not start.
+    /// As [`Jobs::submit`], and when the worker does not start.
     pub async fn detach(&self, call: Call) -> Result<Submitted, JobsError> {
         let mut submitted = self.submit(call).await?;
         if submitted.already_running {
             return Ok(submitted);
         }
         let id = submitted.job.id.clone();
-        let opened = self.opened().await?;
-        let mut changes = listen(&opened, &id).await?;
+        let storage = self.storage().await?;
+        let mut changes = listen(&storage, &id).await?;
         let worker = self.blocking({
             let id = id.clone();
             move |inner| inner.start_worker(&id)
@@ -160,7 +160,7 @@ impl Desk {
         self.blocking(move |inner| inner.job(&id)).await
     }
 
-    /// As [`Desk::job`], for an id that a person or a program typed.
+    /// As [`Jobs::job`], for an id that a person or a program typed.
     ///
     /// # Errors
     /// When it is no id, or is unknown, or has expired.
@@ -175,9 +175,9 @@ impl Desk {
     /// When the store cannot be used.
     pub async fn list(&self, filter: Filter, limit: usize) -> Result<Vec<Job>, JobsError> {
         self.blocking(move |inner| {
-            let opened = inner.opened()?;
-            recovery::sweep(&opened, &inner.config.answers)?;
-            Ok(opened.store.list(filter, limit)?)
+            let storage = inner.storage()?;
+            recovery::sweep(&storage, &inner.config.answers)?;
+            Ok(storage.store.list(filter, limit)?)
         })
         .await
     }
@@ -215,7 +215,7 @@ impl Desk {
         let id = id.clone();
         self.blocking(move |inner| {
             inner.job(&id)?;
-            Ok(inner.opened()?.store.outcome(&id)?)
+            Ok(inner.storage()?.store.outcome(&id)?)
         })
         .await
     }
@@ -267,8 +267,8 @@ impl Desk {
         self.blocking(move |inner| {
             let job = inner.job(&asked)?;
             if !job.state.ended() {
-                let opened = inner.opened()?;
-                opened.store.request_cancel(&asked, opened.clock.now())?;
+                let storage = inner.storage()?;
+                storage.store.request_cancel(&asked, storage.clock.now())?;
             }
             Ok(())
         })
@@ -288,7 +288,7 @@ impl Desk {
                 let state = job.state;
                 return Err(JobsError::NotEnded { id, state });
             }
-            inner.opened()?.remove(&[id])?;
+            inner.storage()?.remove(&[id])?;
             Ok(())
         })
         .await
@@ -300,9 +300,9 @@ impl Desk {
     /// When the store or a file cannot be used.
     pub async fn prune(&self) -> Result<usize, JobsError> {
         self.blocking(|inner| {
-            let opened = inner.opened()?;
-            let removed = opened.prune(inner.config.keep, usize::MAX)?;
-            opened.remove_orphans(inner.config.keep)?;
+            let storage = inner.storage()?;
+            let removed = storage.prune(inner.config.keep, usize::MAX)?;
+            storage.remove_orphans(inner.config.keep)?;
             Ok(removed)
         })
         .await
@@ -314,11 +314,11 @@ impl Desk {
     /// When the store cannot be used.
     pub async fn spend(&self, days: u32) -> Result<SpendReport, JobsError> {
         self.blocking(move |inner| {
-            let opened = inner.opened()?;
-            recovery::sweep(&opened, &inner.config.answers)?;
-            let today = opened.clock.now().day();
+            let storage = inner.storage()?;
+            recovery::sweep(&storage, &inner.config.answers)?;
+            let today = storage.clock.now().day();
             let since = today - i64::from(days.max(1)) + 1;
-            let rows = opened.store.spend(since)?;
+            let rows = storage.store.spend(since)?;
             Ok(SpendReport::new(&rows, today, inner.config.budget))
         })
         .await
@@ -329,8 +329,8 @@ impl Desk {
     /// # Errors
     /// When the store cannot be used.
     pub async fn session_store(&self) -> Result<Arc<dyn SessionStore>, JobsError> {
-        let opened = self.opened().await?;
-        Ok(opened.store)
+        let storage = self.storage().await?;
+        Ok(storage.store)
     }
 
     /// Tells every job that runs in this process to stop: each ends as `interrupted`, with what had come.
@@ -338,8 +338,8 @@ impl Desk {
         self.inner.stopping.cancel();
     }
 
-    async fn opened(&self) -> Result<Opened, JobsError> {
-        self.blocking(Inner::opened).await
+    async fn storage(&self) -> Result<Storage, JobsError> {
+        self.blocking(Inner::storage).await
     }
 
     async fn blocking<T: Send + 'static>(

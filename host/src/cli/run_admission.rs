@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use self::reserve::reservation;
 use super::output;
-use crate::jobs::{JobsError, Micros, Outside, OutsideCall};
-use crate::wasi::{Asked, Gate, Leave, Ticket};
+use crate::jobs::{ExternalCall, ExternalCalls, JobsError, Micros};
+use crate::wasi::{AdmittedRequest, Asked, Gate, Leave};
 
 /// The tool of such calls in the ledger.
 const TOOL: &str = "run";
@@ -17,24 +17,24 @@ const COST_HEADER: &str = "x-request-total-cost";
 
 /// Lets a component's requests through like any other call's.
 #[derive(Debug)]
-pub struct RunGate(pub Outside);
+pub struct RunAdmission(pub ExternalCalls);
 
 #[derive(Debug)]
-struct RunTicket(OutsideCall);
+struct RunRequest(ExternalCall);
 
-impl Gate for RunGate {
+impl Gate for RunAdmission {
     fn admit<'a>(&'a self, asked: Asked<'a>, deadline: Instant) -> Leave<'a> {
         Box::pin(async move {
             let (mode, estimate) = reservation(&asked);
             let call = self.0.begin(TOOL, mode, asked.body, estimate, deadline);
             let call = call.await;
             let call = call.map_err(|error| error.to_string())?;
-            Ok(Box::new(RunTicket(call)) as Box<dyn Ticket>)
+            Ok(Box::new(RunRequest(call)) as Box<dyn AdmittedRequest>)
         })
     }
 }
 
-impl Ticket for RunTicket {
+impl AdmittedRequest for RunRequest {
     fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) {
         // Only what succeeds is billed.
         let cost = if status.is_success() {

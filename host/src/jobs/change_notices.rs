@@ -24,12 +24,12 @@ struct State {
 
 /// Tells listeners that their jobs changed.
 #[derive(Clone, Debug)]
-pub(super) struct Watcher {
+pub(super) struct ChangeNotices {
     store: Arc<dyn JobStore>,
     state: Arc<Mutex<State>>,
 }
 
-impl Watcher {
+impl ChangeNotices {
     pub(super) fn new(store: Arc<dyn JobStore>) -> Self {
         Self {
             store,
@@ -58,11 +58,11 @@ impl Watcher {
     }
 
     fn start(&self, since: i64) -> bool {
-        let watcher = self.clone();
-        let name = "job-watcher".to_owned();
+        let notices = self.clone();
+        let name = "job-notices".to_owned();
         thread::Builder::new()
             .name(name)
-            .spawn(move || watcher.ask(since))
+            .spawn(move || notices.ask(since))
             .is_ok()
     }
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "homes/python"))
+sys.path.insert(0, str(ROOT / "examples/python"))
 
 from glovebox_answers import Answers, Finished  # noqa: E402
 
@@ -18,7 +18,7 @@ CUTS = (("whole", 1 << 30), ("in sevens", 7), ("byte by byte", 1))
 
 
 def difference(path, expected, found):
-    """The first difference in words, by the rules of fixtures/README.md, or None."""
+    """The first difference in words, by the rules of fixtures/answers/README.md, or None."""
     if isinstance(expected, dict) and isinstance(found, dict):
         if list(expected) != list(found) and set(expected) != set(found):
             return f"{path}: members {list(found)}, expected {list(expected)}"

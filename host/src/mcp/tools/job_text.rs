@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::super::agent_words::without_flags;
-use super::super::part::Part;
-use super::super::reply::Told;
+use super::super::agent_text::without_flags;
+use super::super::reply::ToolResult;
+use super::super::structured_part::Part;
 use crate::answers::cost;
 use crate::jobs::{Job, JobFault, Rendered, State};
 
@@ -16,7 +16,7 @@ pub fn uri(job: &Job) -> String {
 
 /// Returns what is told of a job that has not ended: how far it is and what to do next.
 #[must_use]
-pub fn unfinished(job: &Job, elapsed_seconds: u64) -> Told {
+pub fn unfinished(job: &Job, elapsed_seconds: u64) -> ToolResult {
     let id = &job.id;
     let progress = progress(job, elapsed_seconds);
     let next = format!(
@@ -29,7 +29,7 @@ pub fn unfinished(job: &Job, elapsed_seconds: u64) -> Told {
         progress: Some(progress),
         ..Part::of(job)
     };
-    Told::new(text, part)
+    ToolResult::new(text, part)
 }
 
 /// How far a job is, in a line.
@@ -57,7 +57,7 @@ pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
 
 /// An ended job, with its outcome if there is one.
 #[must_use]
-pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Told {
+pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> ToolResult {
     let answered = outcome.is_some_and(has_answer);
     let mut text = String::new();
     let opening = opening(job, answered);
@@ -85,7 +85,7 @@ pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Told
     let sentences = notes.iter().map(|note| format!("{note}."));
     let said: Vec<String> = opening.into_iter().chain(sentences).collect();
     part.note = (!said.is_empty()).then(|| said.join(" "));
-    Told {
+    ToolResult {
         text,
         structured: Some(part.into()),
         failed: match job.state {

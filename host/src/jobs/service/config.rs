@@ -1,4 +1,4 @@
-//! What a desk is made from.
+//! What a jobs is made from.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,8 +15,8 @@ use crate::upstream::{Client, UpstreamError};
 /// Makes the client of the upstream. It is called when the first call needs the client.
 pub type MakeClient = Box<dyn Fn() -> Result<Client, UpstreamError> + Send + Sync>;
 
-/// What a [`Desk`](super::Desk) is made from. Nothing is opened or connected until it is needed.
-pub struct DeskConfig {
+/// What a [`Jobs`](super::Jobs) is made from. Nothing is storage or connected until it is needed.
+pub struct JobsConfig {
     /// The state folder.
     pub state_dir: PathBuf,
     /// How long a job is kept after its end.
@@ -35,9 +35,9 @@ pub struct DeskConfig {
     pub worker: WorkerCommand,
 }
 
-impl fmt::Debug for DeskConfig {
+impl fmt::Debug for JobsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeskConfig")
+        f.debug_struct("JobsConfig")
             .field("state_dir", &self.state_dir)
             .field("keep", &self.keep)
             .field("budget", &self.budget)

@@ -6,7 +6,7 @@ use super::Bounds;
 
 /// The limiter of one session.
 #[derive(Debug)]
-pub(super) struct Limiter {
+pub(super) struct MemoryLimiter {
     memory_left: usize,
     elements_left: usize,
     instances: usize,
@@ -22,7 +22,7 @@ pub(super) enum Refused {
     Table,
 }
 
-impl Limiter {
+impl MemoryLimiter {
     pub(super) const fn new(bounds: &Bounds) -> Self {
         Self {
             memory_left: bounds.memory_bytes,
@@ -52,7 +52,7 @@ impl Limiter {
     }
 }
 
-impl ResourceLimiter for Limiter {
+impl ResourceLimiter for MemoryLimiter {
     fn memory_growing(
         &mut self,
         current: usize,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::answers::{Mode, Question};
 use crate::jobs::model::{Job, Micros};
-use crate::jobs::work::Simulate;
+use crate::jobs::stored_request::Simulate;
 
 /// A call to be made.
 #[derive(Clone, Debug)]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::inner::Inner;
+use super::blocking::Inner;
 use crate::jobs::error::JobsError;
 use crate::jobs::model::{Job, JobId};
-use crate::jobs::opened::Opened;
+use crate::jobs::storage::Storage;
 
 /// How often a waiting reader checks whether the owner of a job still lives. The death of an owner changes nothing
 /// in the store, so no notification reports it.
@@ -26,8 +26,8 @@ pub struct Watch {
 impl Watch {
     /// Starts to follow a job. Every change from now on is seen.
     pub(super) async fn open(inner: Arc<Inner>, id: &JobId) -> Result<Self, JobsError> {
-        let opened = inner.blocking(Inner::opened).await?;
-        let changes = listen(&opened, id).await?;
+        let storage = inner.blocking(Inner::storage).await?;
+        let changes = listen(&storage, id).await?;
         let job = job_now(&inner, id).await?;
         Ok(Self {
             inner,
@@ -73,9 +73,12 @@ async fn job_now(inner: &Arc<Inner>, id: &JobId) -> Result<Job, JobsError> {
 }
 
 /// Returns a receiver that is notified of every change of a job from now on.
-pub(super) async fn listen(opened: &Opened, id: &JobId) -> Result<watch::Receiver<i64>, JobsError> {
-    let (watcher, id) = (opened.watcher.clone(), id.clone());
-    tokio::task::spawn_blocking(move || watcher.listen(&id))
+pub(super) async fn listen(
+    storage: &Storage,
+    id: &JobId,
+) -> Result<watch::Receiver<i64>, JobsError> {
+    let (notices, id) = (storage.notices.clone(), id.clone());
+    tokio::task::spawn_blocking(move || notices.listen(&id))
         .await
         .map_err(|error| JobsError::Defect(error.to_string()))?
         .map_err(JobsError::Store)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "homes/python"))
+sys.path.insert(0, str(ROOT / "examples/python"))
 
 from glovebox_answers import Answers, Batch, InvalidQuestion  # noqa: E402
 

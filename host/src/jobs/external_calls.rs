@@ -11,17 +11,17 @@ use super::clock::Clock;
 use super::error::JobsError;
 use super::lease::Lease;
 use super::model::{JobId, Micros, State};
-use super::opened::Opened;
+use super::storage::Storage;
 use super::store::{End, Inserted, Marked, NewJob, Rate, Settlement};
-use super::work::Work;
+use super::stored_request::StoredRequest;
 use crate::answers::{HttpRequest, Mode};
 use crate::jobs::ledger::limiter::{SharedLimiter, SlotError};
 use crate::upstream::NoSlot;
 
-/// Where such calls are counted. Opened when it is made.
+/// Where such calls are counted. Storage when it is made.
 #[derive(Debug)]
-pub struct Outside {
-    opened: Opened,
+pub struct ExternalCalls {
+    storage: Storage,
     budget: Option<Micros>,
     rate: Rate,
     simulated: bool,
@@ -30,13 +30,13 @@ pub struct Outside {
 /// A call that may be sent now. Dropped without an end, it is settled like that of an owner who died: it may
 /// have been billed, and counts as much as was reserved.
 #[derive(Debug)]
-pub struct OutsideCall {
+pub struct ExternalCall {
     id: JobId,
     lease: Option<Lease>,
-    opened: Opened,
+    storage: Storage,
 }
 
-impl Outside {
+impl ExternalCalls {
     /// Opens the store of this folder. Without a budget, a folder that cannot be used is no obstacle: then the
     /// calls are counted in this process alone. Simulated calls count in no budget.
     ///
@@ -49,13 +49,13 @@ impl Outside {
         simulated: bool,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, JobsError> {
-        let opened = match Opened::folder(folder, Arc::clone(&clock)) {
+        let storage = match Storage::folder(folder, Arc::clone(&clock)) {
             Err(error) if budget.is_some() => return Err(error),
-            Err(_) => Opened::memory(clock)?,
-            Ok(opened) => opened,
+            Err(_) => Storage::memory(clock)?,
+            Ok(storage) => storage,
         };
         Ok(Self {
-            opened,
+            storage,
             budget,
             rate,
             simulated,
@@ -73,10 +73,10 @@ impl Outside {
         body: &[u8],
         estimate: Micros,
         deadline: Instant,
-    ) -> Result<OutsideCall, JobsError> {
+    ) -> Result<ExternalCall, JobsError> {
         let call = self.insert(tool, mode, body, estimate, deadline)?;
-        let clock = Arc::clone(&self.opened.clock);
-        let limiter = SharedLimiter::new(Arc::clone(&self.opened.store), clock, self.rate);
+        let clock = Arc::clone(&self.storage.clock);
+        let limiter = SharedLimiter::new(Arc::clone(&self.storage.store), clock, self.rate);
         if let Err(error) = limiter.wait(&call.id, deadline).await {
             call.end(Some(Micros(0)), false)?;
             return Err(match error {
@@ -84,8 +84,8 @@ impl Outside {
                 other => JobsError::Upstream(NoSlot(other.to_string()).into()),
             });
         }
-        let now = self.opened.clock.now();
-        match self.opened.store.mark_sent(&call.id, now)? {
+        let now = self.storage.clock.now();
+        match self.storage.store.mark_sent(&call.id, now)? {
             Marked::Sent => Ok(call),
             Marked::Cancelled | Marked::Ended => {
                 call.end(Some(Micros(0)), false)?;
@@ -102,10 +102,10 @@ impl Outside {
         body: &[u8],
         estimate: Micros,
         deadline: Instant,
-    ) -> Result<OutsideCall, JobsError> {
-        self.opened.store.in_place()?;
+    ) -> Result<ExternalCall, JobsError> {
+        self.storage.store.in_place()?;
         let id = JobId::new();
-        let lease = match self.opened.home.as_ref().map(|home| home.lock(&id)) {
+        let lease = match self.storage.dir.as_ref().map(|dir| dir.lock(&id)) {
             None => None,
             Some(path) => {
                 Lease::take(&path).map_err(|source| JobsError::Folder { path, source })?
@@ -119,7 +119,7 @@ impl Outside {
             body: Vec::new(),
         };
         let left: Duration = deadline.saturating_duration_since(Instant::now());
-        let work = Work::new(mode, request, left, None, None)?;
+        let work = StoredRequest::new(mode, request, left, None, None)?;
         let job = NewJob {
             id: id.clone(),
             tool: tool.to_owned(),
@@ -133,15 +133,15 @@ impl Outside {
             reserve: estimate,
             simulated: self.simulated,
         };
-        let call = OutsideCall {
+        let call = ExternalCall {
             id,
             lease,
-            opened: self.opened.clone(),
+            storage: self.storage.clone(),
         };
-        let now = self.opened.clock.now();
-        match self.opened.store.insert(&job, self.budget, now)? {
+        let now = self.storage.clock.now();
+        match self.storage.store.insert(&job, self.budget, now)? {
             Inserted::New(_) | Inserted::Running(_) => {
-                self.opened.store.begin(&call.id, now)?;
+                self.storage.store.begin(&call.id, now)?;
                 Ok(call)
             }
             Inserted::OverBudget { spent, reserved } => {
@@ -157,7 +157,7 @@ impl Outside {
     }
 }
 
-impl OutsideCall {
+impl ExternalCall {
     /// The call has ended: at this cost, or at one that is unknown and counts as much as was reserved.
     ///
     /// # Errors
@@ -173,8 +173,8 @@ impl OutsideCall {
             note: Some("made by a component; its reply was not kept".to_owned()),
             progress: None,
         };
-        let now = self.opened.clock.now();
-        self.opened.store.finish(&self.id, &end, now)?;
+        let now = self.storage.clock.now();
+        self.storage.store.finish(&self.id, &end, now)?;
         self.retire();
         Ok(())
     }

@@ -27,7 +27,7 @@ pub type SlotFuture<'a> = Pin<Box<dyn Future<Output = Result<(), NoSlot>> + Send
 
 /// Gives leave to send one request. The request is written at once after `acquire` returned `Ok`, so an
 /// implementation may also note there that the call was sent.
-pub trait Limiter: Send + Sync {
+pub trait SendLimiter: Send + Sync {
     /// Waits for a slot, first come first served, no longer than to the deadline.
     fn acquire(&self, deadline: Instant) -> SlotFuture<'_>;
 }
@@ -77,7 +77,7 @@ impl SlidingWindow {
     }
 }
 
-impl Limiter for SlidingWindow {
+impl SendLimiter for SlidingWindow {
     fn acquire(&self, deadline: Instant) -> SlotFuture<'_> {
         Box::pin(self.wait(deadline))
     }

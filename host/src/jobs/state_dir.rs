@@ -19,29 +19,29 @@ const FILE_MODE: u32 = 0o600;
 
 /// The state folder of one user.
 #[derive(Clone, Debug)]
-pub struct Home {
+pub struct StateDir {
     root: PathBuf,
 }
 
-impl Home {
+impl StateDir {
     /// Makes the folder and its parts where they are missing, for their owner alone. The mode of a folder that is there
     /// is the user's own; what is made in it can be read by its owner alone.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn create(root: &Path) -> io::Result<Self> {
-        let home = Self {
+        let dir = Self {
             root: root.to_owned(),
         };
         for dir in [
             root.to_owned(),
-            home.captures(),
-            home.locks(),
-            home.worker_logs(),
+            dir.captures(),
+            dir.locks(),
+            dir.worker_logs(),
         ] {
             private_dir(&dir)?;
         }
-        Ok(home)
+        Ok(dir)
     }
 
     /// The folder itself.
@@ -178,7 +178,7 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 
-/// How a private file is opened: for reading and writing, made where it is missing, never emptied.
+/// How a private file is storage: for reading and writing, made where it is missing, never emptied.
 fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -193,7 +193,7 @@ fn private_options() -> OpenOptions {
 /// Opens or makes a file that its owner alone can read.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// When it cannot be storage.
 pub fn private_file(path: &Path) -> io::Result<File> {
     private_options().open(path)
 }
@@ -201,7 +201,7 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 /// As [`private_file`], writing at the end.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// When it cannot be storage.
 pub fn private_append(path: &Path) -> io::Result<File> {
     private_options().append(true).open(path)
 }

@@ -1,4 +1,4 @@
-//! The desk of a command: made from the settings, with the simulator where that takes the upstream's place.
+//! The jobs of a command: made from the settings, with the simulator where that takes the upstream's place.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::answers::{Answers, AnswersConfig};
 use crate::jobs::clock::WallClock;
 use crate::jobs::ledger::limiter::DEFAULT_RATE;
 use crate::jobs::{
-    Desk, DeskConfig, LateEnvironment, MakeClient, Micros, Rate, Simulate, WorkerCommand,
+    Jobs, JobsConfig, LateEnvironment, MakeClient, Micros, Rate, Simulate, WorkerCommand,
 };
 use crate::sandbox::Sandbox;
 use crate::settings::{COMMAND_PACE, Settings};
@@ -43,25 +43,25 @@ const PASSED: [&str; 20] = [
 /// Families of such variables: the settings, the key, the user's folders, the language.
 const PASSED_FAMILIES: [&str; 4] = ["GLOVEBOX_", "BRAVE_", "XDG_", "LC_"];
 
-/// A desk and what must live as long as it is used.
+/// A jobs and what must live as long as it is used.
 #[derive(Debug)]
-pub struct CommandDesk {
-    /// The desk.
-    pub desk: Desk,
+pub struct CommandJobs {
+    /// The jobs.
+    pub jobs: Jobs,
     /// What a detached worker is to simulate.
     pub simulate: Option<Simulate>,
     /// The simulator, where one runs for this command.
     _simulator: Option<Simulator>,
 }
 
-/// The desk of a command that may call upstream.
+/// The jobs of a command that may call upstream.
 ///
 /// # Errors
 /// When the simulator cannot listen.
-pub async fn open(settings: &Settings) -> anyhow::Result<CommandDesk> {
+pub async fn open(settings: &Settings) -> anyhow::Result<CommandJobs> {
     if !settings.simulate.value {
-        return Ok(CommandDesk {
-            desk: stored(settings),
+        return Ok(CommandJobs {
+            jobs: stored(settings),
             simulate: None,
             _simulator: None,
         });
@@ -73,16 +73,16 @@ pub async fn open(settings: &Settings) -> anyhow::Result<CommandDesk> {
     let simulator = start_simulator(&simulate).await?;
     let upstream = simulated_upstream(&simulator)?;
     let client: MakeClient = Box::new(move || Client::new(upstream.clone()));
-    Ok(CommandDesk {
-        desk: with_client(settings, client),
+    Ok(CommandJobs {
+        jobs: with_client(settings, client),
         simulate: Some(simulate),
         _simulator: Some(simulator),
     })
 }
 
-/// The desk of a command that calls the configured upstream, or only looks at what is stored.
+/// The jobs of a command that calls the configured upstream, or only looks at what is stored.
 #[must_use]
-pub fn stored(settings: &Settings) -> Desk {
+pub fn stored(settings: &Settings) -> Jobs {
     let settings_of_client = settings.clone();
     // The key is read when the first call is to be sent, not before.
     let client: MakeClient = Box::new(move || Client::new(settings_of_client.upstream_config()));
@@ -113,11 +113,11 @@ pub fn answers(settings: &Settings) -> Answers {
     Answers::start(&sandbox(), answers_config(settings))
 }
 
-/// A desk with the client that this makes.
+/// A jobs with the client that this makes.
 #[must_use]
-pub fn with_client(settings: &Settings, client: MakeClient) -> Desk {
+pub fn with_client(settings: &Settings, client: MakeClient) -> Jobs {
     let budget = settings.budget_per_day.value;
-    Desk::new(DeskConfig {
+    Jobs::new(JobsConfig {
         state_dir: settings.state_dir.value.clone(),
         keep: settings.keep.value,
         budget: budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX))),

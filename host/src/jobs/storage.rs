@@ -1,16 +1,16 @@
-//! The store and the folder around it, opened on first use.
+//! The store and the folder around it, storage on first use.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::JobsError;
+use super::change_notices::ChangeNotices;
 use super::clock::Clock;
-use super::home::Home;
 use super::model::JobId;
 use super::sqlite::SqliteStore;
+use super::state_dir::StateDir;
 use super::store::{JobStore, Lookup};
-use super::watch::Watcher;
 
 /// Marks of removed jobs are kept so long: whoever asks within it hears "expired", later "unknown".
 const MARKS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -21,26 +21,26 @@ const PRUNED_AT_ONCE: usize = 200;
 
 /// A store that is ready, and where its files are.
 #[derive(Clone, Debug)]
-pub(super) struct Opened {
+pub(super) struct Storage {
     pub(super) store: Arc<dyn JobStore>,
     /// The folder; none where the store is in memory.
-    pub(super) home: Option<Home>,
+    pub(super) dir: Option<StateDir>,
     pub(super) clock: Arc<dyn Clock>,
-    pub(super) watcher: Watcher,
+    pub(super) notices: ChangeNotices,
 }
 
-impl Opened {
+impl Storage {
     /// Opens the store in a folder.
     pub(super) fn folder(root: &Path, clock: Arc<dyn Clock>) -> Result<Self, JobsError> {
-        let home = Home::create(root).map_err(|source| JobsError::Folder {
+        let dir = StateDir::create(root).map_err(|source| JobsError::Folder {
             path: root.to_owned(),
             source,
         })?;
-        let store: Arc<dyn JobStore> = Arc::new(SqliteStore::open(&home.database())?);
+        let store: Arc<dyn JobStore> = Arc::new(SqliteStore::open(&dir.database())?);
         Ok(Self {
-            watcher: Watcher::new(Arc::clone(&store)),
+            notices: ChangeNotices::new(Arc::clone(&store)),
             store,
-            home: Some(home),
+            dir: Some(dir),
             clock,
         })
     }
@@ -49,9 +49,9 @@ impl Opened {
     pub(super) fn memory(clock: Arc<dyn Clock>) -> Result<Self, JobsError> {
         let store: Arc<dyn JobStore> = Arc::new(SqliteStore::in_memory()?);
         Ok(Self {
-            watcher: Watcher::new(Arc::clone(&store)),
+            notices: ChangeNotices::new(Arc::clone(&store)),
             store,
-            home: None,
+            dir: None,
             clock,
         })
     }
@@ -81,15 +81,15 @@ impl Opened {
     /// Removes files that belong to no job and are older than results are kept: what a database that was
     /// moved away left behind.
     pub(super) fn remove_orphans(&self, keep: Duration) -> Result<(), JobsError> {
-        let Some(home) = &self.home else {
+        let Some(dir) = &self.dir else {
             return Ok(());
         };
         // The files that are there now may belong to the jobs of another store.
         self.store.in_place()?;
-        for id in home.ids_of_files_older_than(keep) {
+        for id in dir.ids_of_files_older_than(keep) {
             if !matches!(self.store.lookup(&id)?, Lookup::Found(_)) {
-                home.remove_files(&id).map_err(|source| JobsError::Folder {
-                    path: home.capture(&id),
+                dir.remove_files(&id).map_err(|source| JobsError::Folder {
+                    path: dir.capture(&id),
                     source,
                 })?;
             }
@@ -100,10 +100,10 @@ impl Opened {
     /// Removes ended jobs, files first: a crash in between leaves a row that is removed next time, never a
     /// file that nobody knows of.
     pub(super) fn remove(&self, ids: &[JobId]) -> Result<usize, JobsError> {
-        if let Some(home) = &self.home {
+        if let Some(dir) = &self.dir {
             for id in ids {
-                home.remove_files(id).map_err(|source| JobsError::Folder {
-                    path: home.capture(id),
+                dir.remove_files(id).map_err(|source| JobsError::Folder {
+                    path: dir.capture(id),
                     source,
                 })?;
             }

@@ -1,4 +1,4 @@
-//! What the desk does on a thread that may block.
+//! What the jobs does on a thread that may block.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::call::{Adopted, Call, Submitted};
-use super::config::DeskConfig;
+use super::config::JobsConfig;
 use crate::answers::Mode;
 use crate::jobs::clock::Millis;
 use crate::jobs::error::JobsError;
 use crate::jobs::lease::Lease;
 use crate::jobs::model::{Job, JobId, Micros};
-use crate::jobs::opened::Opened;
 use crate::jobs::recovery;
+use crate::jobs::storage::Storage;
 use crate::jobs::store::{Inserted, Lookup, NewJob, StoreError};
-use crate::jobs::work::Work;
+use crate::jobs::stored_request::StoredRequest;
 use crate::jobs::worker;
 use crate::upstream::Client;
 
@@ -26,14 +26,14 @@ const PRUNED_EVERY: Duration = Duration::from_secs(300);
 /// So many batches of them are removed then, so that nobody waits long for something else.
 const PRUNED_IN_PASSING: usize = 2;
 
-/// What all clones of a desk share.
+/// What all clones of a jobs share.
 #[derive(Debug)]
 pub(super) struct Inner {
-    pub(super) config: DeskConfig,
-    opened: Mutex<Option<Opened>>,
+    pub(super) config: JobsConfig,
+    storage: Mutex<Option<Storage>>,
     pruned: Mutex<Option<Instant>>,
     /// Stands in where the folder cannot be used: single answers need none.
-    fallback: OnceLock<Opened>,
+    fallback: OnceLock<Storage>,
     client: OnceLock<Client>,
     held: Mutex<HashMap<JobId, Held>>,
     pub(super) stopping: CancellationToken,
@@ -43,14 +43,14 @@ pub(super) struct Inner {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) lease: Option<Lease>,
-    pub(super) opened: Opened,
+    pub(super) storage: Storage,
 }
 
 impl Inner {
-    pub(super) fn new(config: DeskConfig) -> Self {
+    pub(super) fn new(config: JobsConfig) -> Self {
         Self {
             config,
-            opened: Mutex::default(),
+            storage: Mutex::default(),
             pruned: Mutex::default(),
             fallback: OnceLock::new(),
             client: OnceLock::new(),
@@ -74,27 +74,27 @@ impl Inner {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The store, opened by the first who needs it. A failure is not kept: the next call tries again.
-    pub(super) fn opened(&self) -> Result<Opened, JobsError> {
-        let opened = self.open()?;
-        self.prune_sometimes(&opened);
-        Ok(opened)
+    /// The store, storage by the first who needs it. A failure is not kept: the next call tries again.
+    pub(super) fn storage(&self) -> Result<Storage, JobsError> {
+        let storage = self.open()?;
+        self.prune_sometimes(&storage);
+        Ok(storage)
     }
 
-    fn open(&self) -> Result<Opened, JobsError> {
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = opened.as_ref() {
-            return Ok(opened.clone());
+    fn open(&self) -> Result<Storage, JobsError> {
+        let mut storage = self.storage.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(storage) = storage.as_ref() {
+            return Ok(storage.clone());
         }
-        let fresh = Opened::folder(&self.config.state_dir, Arc::clone(&self.config.clock))?;
+        let fresh = Storage::folder(&self.config.state_dir, Arc::clone(&self.config.clock))?;
         recovery::sweep(&fresh, &self.config.answers)?;
-        *opened = Some(fresh.clone());
+        *storage = Some(fresh.clone());
         Ok(fresh)
     }
 
     /// Removes some of what has expired, at the start and every few minutes: a process that stays would
     /// otherwise keep for ever what is to be kept for a day.
-    fn prune_sometimes(&self, opened: &Opened) {
+    fn prune_sometimes(&self, storage: &Storage) {
         {
             let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);
             if pruned.is_some_and(|at| at.elapsed() < PRUNED_EVERY) {
@@ -102,7 +102,7 @@ impl Inner {
             }
             *pruned = Some(Instant::now());
         }
-        if let Err(error) = opened.prune(self.config.keep, PRUNED_IN_PASSING) {
+        if let Err(error) = storage.prune(self.config.keep, PRUNED_IN_PASSING) {
             tracing::warn!(%error, "expired jobs cannot be removed");
         }
     }
@@ -118,8 +118,8 @@ impl Inner {
     pub(super) fn submit(&self, call: &Call) -> Result<Submitted, JobsError> {
         let work = self.checked(call)?;
         match self
-            .opened()
-            .and_then(|opened| self.insert(call, &work, &opened))
+            .storage()
+            .and_then(|storage| self.insert(call, &work, &storage))
         {
             Err(error) if self.can_do_without(call, &error) => {
                 let mut submitted = self.insert(call, &work, &self.fallback()?)?;
@@ -133,7 +133,7 @@ impl Inner {
     }
 
     /// Validates through the component, and against what the caller allows.
-    fn checked(&self, call: &Call) -> Result<Work, JobsError> {
+    fn checked(&self, call: &Call) -> Result<StoredRequest, JobsError> {
         let request = self
             .config
             .answers
@@ -146,7 +146,7 @@ impl Inner {
                 return Err(JobsError::OverMax { estimate, max });
             }
         }
-        Work::new(
+        StoredRequest::new(
             call.mode,
             request,
             call.deadline,
@@ -163,45 +163,50 @@ impl Inner {
         unusable && !moved && call.mode == Mode::Answer && self.config.budget.is_none()
     }
 
-    fn fallback(&self) -> Result<Opened, JobsError> {
-        if let Some(opened) = self.fallback.get() {
-            return Ok(opened.clone());
+    fn fallback(&self) -> Result<Storage, JobsError> {
+        if let Some(storage) = self.fallback.get() {
+            return Ok(storage.clone());
         }
-        let made = Opened::memory(Arc::clone(&self.config.clock))?;
+        let made = Storage::memory(Arc::clone(&self.config.clock))?;
         Ok(self.fallback.get_or_init(|| made).clone())
     }
 
-    fn insert(&self, call: &Call, work: &Work, opened: &Opened) -> Result<Submitted, JobsError> {
+    fn insert(
+        &self,
+        call: &Call,
+        work: &StoredRequest,
+        storage: &Storage,
+    ) -> Result<Submitted, JobsError> {
         // Before anything is made in the folder that is there now.
-        opened.store.in_place()?;
+        storage.store.in_place()?;
         // Reservations of the dead would count against the budget, and a dead job must not be taken for a
         // running one that asks the same.
         if self.config.budget.is_some() || call.mode == Mode::Research {
-            recovery::sweep(opened, &self.config.answers)?;
+            recovery::sweep(storage, &self.config.answers)?;
         }
         let id = JobId::new();
-        let lease = opened.home.as_ref().map(|home| home.lock(&id));
+        let lease = storage.dir.as_ref().map(|dir| dir.lock(&id));
         let lease = lease.map(|path| take(path, &id)).transpose()?;
         let job = NewJob {
             id: id.clone(),
             tool: call.tool.clone(),
             mode: call.mode.name().to_owned(),
             query: call.question.query.clone(),
-            fingerprint: self.fingerprint(call, work, opened, &id)?,
+            fingerprint: self.fingerprint(call, work, storage, &id)?,
             dedupe: call.mode == Mode::Research,
             listed: call.mode == Mode::Research,
             payload: work.to_text()?,
-            capture: opened
-                .home
+            capture: storage
+                .dir
                 .as_ref()
                 .filter(|_| call.capture)
-                .map(|home| home.capture(&id)),
+                .map(|dir| dir.capture(&id)),
             reserve: call.estimate,
             simulated: call.simulate.is_some(),
         };
-        let inserted = opened
+        let inserted = storage
             .store
-            .insert(&job, self.config.budget, opened.clock.now());
+            .insert(&job, self.config.budget, storage.clock.now());
         let (job, already_running) = match inserted {
             Ok(Inserted::New(job)) => (job, false),
             Ok(Inserted::Running(job)) => (job, true),
@@ -222,8 +227,8 @@ impl Inner {
         if already_running {
             retire(lease);
         } else {
-            let opened = opened.clone();
-            self.held().insert(id, Held { lease, opened });
+            let storage = storage.clone();
+            self.held().insert(id, Held { lease, storage });
         }
         Ok(Submitted {
             job,
@@ -236,15 +241,15 @@ impl Inner {
     fn fingerprint(
         &self,
         call: &Call,
-        work: &Work,
-        opened: &Opened,
+        work: &StoredRequest,
+        storage: &Storage,
         id: &JobId,
     ) -> Result<String, JobsError> {
-        let Some(home) = opened.home.as_ref().filter(|_| call.mode == Mode::Research) else {
+        let Some(dir) = storage.dir.as_ref().filter(|_| call.mode == Mode::Research) else {
             return Ok(id.to_string());
         };
-        let secret = home.secret().map_err(|source| JobsError::Folder {
-            path: home.root().to_owned(),
+        let secret = dir.secret().map_err(|source| JobsError::Folder {
+            path: dir.root().to_owned(),
             source,
         })?;
         let account = match call.simulate {
@@ -255,23 +260,23 @@ impl Inner {
     }
 
     pub(super) fn job(&self, id: &JobId) -> Result<Job, JobsError> {
-        let opened = self.opened()?;
-        let job = found(&opened, id)?;
+        let storage = self.storage()?;
+        let job = found(&storage, id)?;
         if let Some(ended) = job.ended {
-            return self.unless_expired(&opened, job, ended);
+            return self.unless_expired(&storage, job, ended);
         }
-        recovery::recover(&opened, &self.config.answers, id)?;
-        found(&opened, id)
+        recovery::recover(&storage, &self.config.answers, id)?;
+        found(&storage, id)
     }
 
     /// What is kept for a day is gone after it, whether or not somebody came to remove it.
-    fn unless_expired(&self, opened: &Opened, job: Job, ended: Millis) -> Result<Job, JobsError> {
+    fn unless_expired(&self, storage: &Storage, job: Job, ended: Millis) -> Result<Job, JobsError> {
         let keep = i64::try_from(self.config.keep.as_millis()).unwrap_or(i64::MAX);
-        if ended.plus(keep) >= opened.clock.now() {
+        if ended.plus(keep) >= storage.clock.now() {
             return Ok(job);
         }
-        opened.remove(std::slice::from_ref(&job.id))?;
-        found(opened, &job.id)
+        storage.remove(std::slice::from_ref(&job.id))?;
+        found(storage, &job.id)
     }
 
     pub(super) fn start_worker(&self, id: &JobId) -> Result<worker::Started, JobsError> {
@@ -279,20 +284,20 @@ impl Inner {
             .held()
             .remove(id)
             .ok_or_else(|| JobsError::NotOwner(id.clone()))?;
-        let (Some(lease), Some(home)) = (&held.lease, &held.opened.home) else {
+        let (Some(lease), Some(dir)) = (&held.lease, &held.storage.dir) else {
             return Err(JobsError::NotOwner(id.clone()));
         };
         // The worker shares the lease from its first instruction; this process lets go of it at the end of
         // this function, so that the lease is the worker's alone.
-        worker::start(&self.config.worker, id, lease, home)
+        worker::start(&self.config.worker, id, lease, dir)
     }
 
     pub(super) fn adopt(&self, id: &JobId) -> Result<Adopted, JobsError> {
-        let opened = self.opened()?;
-        let Some(home) = &opened.home else {
+        let storage = self.storage()?;
+        let Some(dir) = &storage.dir else {
             return Err(JobsError::NotOwner(id.clone()));
         };
-        let path = home.lock(id);
+        let path = dir.lock(id);
         let failed = |source| JobsError::Folder {
             path: path.clone(),
             source,
@@ -301,14 +306,14 @@ impl Inner {
             Some(lease) => lease,
             None => take(path.clone(), id)?,
         };
-        found(&opened, id)?;
-        let payload = opened
+        found(&storage, id)?;
+        let payload = storage
             .store
             .payload(id)?
             .ok_or_else(|| JobsError::Unknown(id.to_string()))?;
-        let work = Work::parse(&payload.payload)?;
+        let work = StoredRequest::parse(&payload.payload)?;
         let lease = Some(lease);
-        self.held().insert(id.clone(), Held { lease, opened });
+        self.held().insert(id.clone(), Held { lease, storage });
         Ok(Adopted {
             simulate: work.simulate().cloned(),
             deadline: work.deadline(),
@@ -330,8 +335,8 @@ fn take(path: PathBuf, id: &JobId) -> Result<Lease, JobsError> {
     }
 }
 
-fn found(opened: &Opened, id: &JobId) -> Result<Job, JobsError> {
-    match opened.store.lookup(id)? {
+fn found(storage: &Storage, id: &JobId) -> Result<Job, JobsError> {
+    match storage.store.lookup(id)? {
         Lookup::Found(job) => Ok(*job),
         Lookup::Expired(at) => Err(JobsError::Expired { id: id.clone(), at }),
         Lookup::Unknown => Err(JobsError::Unknown(id.to_string())),

@@ -1,6 +1,6 @@
 //! The component where others would run it: Node, Python, and other WASI runtimes, each against the native outcome.
 //!
-//! `tests/homes/prepare` installs them. Where that was not done these tests say so and pass, unless
+//! `tests/examples/prepare` installs them. Where that was not done these tests say so and pass, unless
 //! GLOVEBOX_REQUIRE_CLIENTS=1.
 
 use std::collections::BTreeMap;
@@ -19,16 +19,16 @@ fn root() -> PathBuf {
         .unwrap()
 }
 
-fn homes() -> PathBuf {
-    root().join("tests/homes")
+fn examples() -> PathBuf {
+    root().join("tests/examples")
 }
 
 /// Whether something that `prepare` installs is there.
 fn prepared(installed: &str) -> bool {
-    if homes().join(installed).exists() {
+    if examples().join(installed).exists() {
         return true;
     }
-    let missing = format!("{installed} is not installed: tests/homes/prepare does that");
+    let missing = format!("{installed} is not installed: tests/examples/prepare does that");
     assert!(
         std::env::var_os("GLOVEBOX_REQUIRE_CLIENTS").is_none(),
         "{missing}"
@@ -38,13 +38,13 @@ fn prepared(installed: &str) -> bool {
 }
 
 fn python() -> PathBuf {
-    homes().join(".venv/bin/python")
+    examples().join(".venv/bin/python")
 }
 
 /// The hash of the outcome's JSON text of each vector, natively.
 fn native() -> BTreeMap<String, String> {
     let mut hashes = BTreeMap::new();
-    for entry in std::fs::read_dir(root().join("fixtures")).unwrap() {
+    for entry in std::fs::read_dir(root().join("fixtures/answers")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|kind| kind != "sse") {
             continue;
@@ -82,7 +82,12 @@ fn sha256(bytes: &[u8]) -> String {
 
 /// Runs a script over all vectors and compares what it found with the native outcomes.
 fn vectors(mut command: Command) {
-    let ran = Ran::of(command.arg(root().join("fixtures")).output().unwrap());
+    let ran = Ran::of(
+        command
+            .arg(root().join("fixtures/answers"))
+            .output()
+            .unwrap(),
+    );
     let mut native = native();
     for line in ran.out.lines() {
         let found: Value = serde_json::from_str(line).unwrap();
@@ -110,7 +115,7 @@ fn vectors(mut command: Command) {
 fn every_vector_in_node() {
     if prepared("node_modules") {
         let mut node = Command::new("node");
-        node.arg(homes().join("vectors.mjs"));
+        node.arg(examples().join("vectors.mjs"));
         vectors(node);
     }
 }
@@ -119,7 +124,7 @@ fn every_vector_in_node() {
 fn every_vector_in_python() {
     if prepared(".venv") {
         let mut script = Command::new(python());
-        script.arg(homes().join("vectors.py"));
+        script.arg(examples().join("vectors.py"));
         vectors(script);
     }
 }
@@ -132,7 +137,7 @@ fn the_transpiled_component_is_the_committed_one() {
     assert_eq!(
         recorded.trim(),
         sha256(&component),
-        "guest/dist/answers.wasm has changed: run tests/homes/transpile"
+        "guest/dist/answers.wasm has changed: run tests/examples/transpile"
     );
 }
 
@@ -144,7 +149,7 @@ fn transpiling_again_gives_the_same_files() {
     let out = tempfile::tempdir().unwrap();
     let again = out.path().join("component");
     let ran = Ran::of(
-        Command::new(homes().join("transpile"))
+        Command::new(examples().join("transpile"))
             .arg(&again)
             .output()
             .unwrap(),
@@ -160,7 +165,7 @@ fn transpiling_again_gives_the_same_files() {
         let committed = std::fs::read(root().join("web/answers/component").join(file)).unwrap();
         assert!(
             std::fs::read(again.join(file)).unwrap() == committed,
-            "{file} differs: run tests/homes/transpile"
+            "{file} differs: run tests/examples/transpile"
         );
     }
 }
@@ -174,13 +179,13 @@ fn the_examples_say_the_same() {
         ("citations", "[1] https://example.org/bridges/history"),
         ("research-3", "searching: "),
     ] {
-        let stream = root().join(format!("fixtures/{stream}.sse"));
+        let stream = root().join(format!("fixtures/answers/{stream}.sse"));
         let node = Command::new("node")
-            .arg(root().join("homes/javascript/example.mjs"))
+            .arg(root().join("examples/javascript/example.mjs"))
             .arg(&stream)
             .output();
         let script = Command::new(python())
-            .arg(root().join("homes/python/example.py"))
+            .arg(root().join("examples/python/example.py"))
             .arg(&stream)
             .output();
         let (node, script) = (Ran::of(node.unwrap()), Ran::of(script.unwrap()));
@@ -200,7 +205,10 @@ fn the_examples_say_the_same() {
 #[test]
 fn the_readme_shows_the_examples_as_they_are() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
-    for example in ["homes/javascript/example.mjs", "homes/python/example.py"] {
+    for example in [
+        "examples/javascript/example.mjs",
+        "examples/python/example.py",
+    ] {
         let text = std::fs::read_to_string(root().join(example)).unwrap();
         assert!(
             readme.contains(text.trim_end()),
@@ -216,10 +224,10 @@ fn the_facades_hold_to_their_types() {
         return;
     }
     let node = Command::new("node")
-        .arg(homes().join("facade.mjs"))
+        .arg(examples().join("facade.mjs"))
         .output();
     let script = Command::new(python())
-        .arg(homes().join("facade.py"))
+        .arg(examples().join("facade.py"))
         .output();
     let (node, script) = (Ran::of(node.unwrap()), Ran::of(script.unwrap()));
     assert_eq!(
@@ -260,7 +268,7 @@ fn ask(runtime: impl Fn(&Simulated) -> Command) {
 fn ask_under_wasmtime() {
     if prepared(".venv") {
         ask(|simulator| {
-            let mut command = Command::new(homes().join(".venv/bin/wasmtime"));
+            let mut command = Command::new(examples().join(".venv/bin/wasmtime"));
             command
                 .args(["run", "-S", "http", "--env"])
                 .arg(format!("BRAVE_ANSWERS_KEY={KEY}"))
@@ -276,7 +284,7 @@ fn ask_under_wasmtime() {
 fn ask_under_jco() {
     if prepared("node_modules") {
         ask(|simulator| {
-            let mut command = Command::new(homes().join("node_modules/.bin/jco"));
+            let mut command = Command::new(examples().join("node_modules/.bin/jco"));
             command
                 .arg("run")
                 .arg(root().join("guest/dist/ask.wasm"))

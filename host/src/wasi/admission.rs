@@ -8,7 +8,8 @@ use tokio::time::Instant;
 use url::Url;
 
 /// A wait for leave to send.
-pub type Leave<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Ticket>, String>> + Send + 'a>>;
+pub type Leave<'a> =
+    Pin<Box<dyn Future<Output = Result<Box<dyn AdmittedRequest>, String>> + Send + 'a>>;
 
 /// A request as it will be sent, without the key.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,7 @@ pub trait Gate: Send + Sync {
 }
 
 /// One request that was let through. Dropped without a word, it may have been billed.
-pub trait Ticket: Send {
+pub trait AdmittedRequest: Send {
     /// A reply came with this status and head.
     fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap);
     /// Nothing was sent: there was no connection.
