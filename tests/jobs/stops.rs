@@ -8,7 +8,8 @@ use glovebox::answers::{Answers, AnswersConfig, Mode};
 use glovebox::jobs::clock::WallClock;
 use glovebox::jobs::ledger::limiter::DEFAULT_RATE;
 use glovebox::jobs::{
-    Call, Ended, Jobs, JobsConfig, Micros, State, Submitted, Update, WorkerCommand,
+    Call, Ended, Jobs, JobsConfig, Micros, State, StateDir, Storage, Submitted, Update,
+    WorkerCommand, WorkerLogs,
 };
 use glovebox::sandbox::{Bounds, Sandbox};
 use glovebox::simulator::{Options, Simulator};
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jobs::store::call;
 use crate::support::guest::{BODY, Guest, ONE_EVENT};
-use crate::support::machine::{Machine, Simulator as ExternalCalls, json, kill, until, words};
+use crate::support::machine::{Machine, Simulator as OtherSimulator, json, kill, until, words};
 
 /// A stop is heard within this on a machine that has other things to do. A flood lasts longer.
 const HEARD_WITHIN: Duration = Duration::from_secs(4);
@@ -64,14 +65,18 @@ fn jobs(folder: &Path, url: &str, answers: &Answers) -> Jobs {
         proxy: None,
     };
     Jobs::new(JobsConfig {
-        state_dir: folder.to_owned(),
+        storage: Storage::opener(folder.to_owned()),
         keep: Duration::from_secs(3600),
         budget: None,
         rate: DEFAULT_RATE,
         answers: answers.clone(),
         client: Box::new(move || Client::new(config.clone())),
         clock: Arc::new(WallClock),
-        worker: WorkerCommand::this_program(|_| false, Vec::new()),
+        worker: WorkerCommand::this_program(
+            |_| false,
+            Vec::new(),
+            WorkerLogs::in_folder(StateDir::at(folder).worker_logs()),
+        ),
     })
 }
 
@@ -284,7 +289,7 @@ async fn nothing_is_sent_once_a_cancellation_is_stored() {
 
 #[test]
 fn a_cancellation_and_an_interrupt_reach_a_flood_from_outside() {
-    let simulator = ExternalCalls::start("0");
+    let simulator = OtherSimulator::start("0");
     let machine = Machine::new(&simulator.url);
     let begun = |query: &str| {
         until("the request", || simulator.asked(query));

@@ -35,7 +35,7 @@ pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
 pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
 pub use proxy::{EXEMPT_VARIABLES, PROXY_VARIABLES, Proxy, ProxyError};
 pub use reply::Reply;
-pub use send_limiter::{NoSlot, REQUESTS, SendLimiter, SlidingWindow, SlotFuture};
+pub use send_limiter::{NoSlot, REQUESTS, SendLimiter, SlotFuture};
 
 use crate::answers::Failure;
 
