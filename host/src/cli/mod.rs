@@ -155,7 +155,7 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Serve(serve)) => runtime::block_on(serve.run(&settings))?,
         Some(Command::Token(token)) => token.run(&settings),
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
-        Some(Command::Web(web)) => runtime::block_on(web.run())?,
+        Some(Command::Web(web)) => runtime::block_on(web.run(&settings))?,
         None => runtime::block_on(stdio::Stdio::default().run(&settings))?,
     }
 }

@@ -19,7 +19,9 @@ use super::runner::{Ended, Runner};
 use super::storage::Storage;
 use super::storage::error::StoreError;
 use super::storage::rows::{Filter, Rendered, SessionStore};
+use super::stored_request::headers_of;
 use super::update::Update;
+use crate::answers::Header;
 use crate::jobs::ledger::budget::SpendReport;
 
 pub use self::call::{Adopted, Call, Submitted};
@@ -246,6 +248,20 @@ impl Jobs {
             };
             let read = inner.storage()?.captures.read(&id);
             Ok(read.map_err(|source| StoreError::Folder { place, source })?)
+        })
+        .await
+    }
+
+    /// Returns the headers of the reply that a job's capture holds; none before a reply began.
+    ///
+    /// # Errors
+    /// When the id is unknown or has expired.
+    pub async fn reply_headers(&self, id: &JobId) -> Result<Vec<Header>, JobsError> {
+        let id = id.clone();
+        self.blocking(move |inner| {
+            inner.job(&id)?;
+            let payload = inner.storage()?.rows.payload(&id)?;
+            Ok(headers_of(payload.and_then(|kept| kept.head).as_deref()))
         })
         .await
     }
