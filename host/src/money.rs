@@ -55,9 +55,17 @@ impl Micros {
 }
 
 impl fmt::Display for Micros {
-    /// Four decimals, as prices are of that order: `$0.0479`.
+    /// Dollars with what is significant: cents from a dollar on, below that up to four decimals and at least two, as in
+    /// `$1.60`, `$0.0479` and `$0.06`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "${:.4}", self.usd())
+        /// A dollar.
+        const DOLLAR: i64 = 1_000_000;
+        if self.0 >= DOLLAR {
+            return write!(f, "${:.2}", self.usd());
+        }
+        let text = format!("{:.4}", self.usd());
+        let text = text.strip_suffix('0').unwrap_or(&text);
+        write!(f, "${}", text.strip_suffix('0').unwrap_or(text))
     }
 }
 
@@ -72,6 +80,10 @@ mod tests {
         assert_eq!(Micros::from_usd(0.000_000_4), Micros(1));
         assert_eq!(Micros::from_usd(-1.0), Micros(0));
         assert_eq!(Micros(47_875).to_string(), "$0.0479");
+        assert_eq!(Micros(60_000).to_string(), "$0.06");
+        assert_eq!(Micros(1_600_000).to_string(), "$1.60");
+        assert_eq!(Micros(0).to_string(), "$0.00");
+        assert_eq!(Micros(1_234_567_890).to_string(), "$1234.57");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub enum JobsError {
     },
     /// It could cost more than the caller allows.
     #[error(
-        "this call could cost {estimate}, more than the {max} that --max-usd allows; nothing was sent. Allow more, or ask for less (fewer research queries)"
+        "this call could cost {estimate}, more than the {max} that --max-usd allows; nothing was sent"
     )]
     OverMax {
         /// What the call could cost.
@@ -45,9 +45,12 @@ pub enum JobsError {
     /// An id that nobody knows.
     #[error("no job has the id `{0}`; `glovebox jobs list --all` shows those there are")]
     Unknown(String),
+    /// The beginning of more than one id.
+    #[error("more than one job has an id that begins with `{0}`; give more of it")]
+    Ambiguous(String),
     /// An id whose job was removed.
     #[error(
-        "the job {id} has expired: it and its result were removed at {}. Ask again; `--keep` sets how long results are kept", .at.rfc3339()
+        "the job {id} and its result were removed at {}: it was deleted, or it expired (`--keep` sets how long results are kept). Ask again", .at.rfc3339()
     )]
     Expired {
         /// The id.
@@ -118,6 +121,7 @@ impl JobsError {
             Self::OverBudget { .. } => "budget",
             Self::OverMax { .. } => "max-usd",
             Self::Unknown(_) => "unknown-id",
+            Self::Ambiguous(_) => "ambiguous-id",
             Self::Expired { .. } => "expired-id",
             Self::NotEnded { .. } => "not-ended",
             Self::NotOwner(_) => "not-owner",

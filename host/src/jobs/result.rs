@@ -130,9 +130,9 @@ pub(super) fn unknown_note(settlement: Settlement) -> Option<String> {
     })
 }
 
-/// Whether an outcome is complete and not cut short.
-pub(super) const fn whole(outcome: &Outcome) -> bool {
-    outcome.complete && !outcome.truncated
+/// Returns whether an outcome is complete, not cut short, and has an answer.
+pub(super) fn whole(outcome: &Outcome) -> bool {
+    outcome.complete && !outcome.truncated && !outcome.answer.trim().is_empty()
 }
 
 /// Returns the last progress of an outcome.

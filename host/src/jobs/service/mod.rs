@@ -21,7 +21,7 @@ use super::storage::error::StoreError;
 use super::storage::rows::{Filter, Rendered, SessionStore};
 use super::stored_request::headers_of;
 use super::update::Update;
-use crate::answers::Header;
+use crate::answers::{Answers, Header};
 use crate::jobs::ledger::budget::SpendReport;
 
 pub use self::call::{Adopted, Call, Submitted};
@@ -35,6 +35,10 @@ use self::job_watch::{OWNER_LOOKED_AT, listen};
 const WORKER_STARTS_WITHIN: Duration = Duration::from_secs(20);
 /// How long a cancellation waits to see the end. It should come within a second.
 const CANCEL_SEEN_WITHIN: Duration = Duration::from_secs(5);
+/// Stands for the newest research where an id is expected.
+const LATEST: &str = "latest";
+/// Characters of the beginning of an id that are looked up at least: fewer are a typing error.
+const LEAST_BEGINNING: usize = 4;
 /// No wait is longer: a length that a person typed may be beyond what a clock can count to.
 const LONGEST_WAIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -165,6 +169,34 @@ impl Jobs {
     pub fn parse_id(text: &str) -> Result<JobId, JobsError> {
         text.parse()
             .map_err(|_| JobsError::Unknown(text.chars().take(64).collect()))
+    }
+
+    /// Finds a job by what a person typed: its id, a unique beginning of it, or `latest` for the newest research.
+    ///
+    /// # Errors
+    /// When no job or more than one is meant.
+    pub async fn find(&self, text: &str) -> Result<JobId, JobsError> {
+        let text = text.trim().to_ascii_lowercase();
+        if let Ok(id) = text.parse() {
+            return Ok(id);
+        }
+        self.blocking(move |inner| {
+            let rows = inner.storage()?.rows;
+            let mut found = if text == LATEST {
+                let newest = rows.list(Filter::default(), 1)?;
+                newest.into_iter().map(|job| job.id).collect()
+            } else if is_beginning(&text) {
+                rows.ids_beginning_with(&text, 2)?
+            } else {
+                Vec::new()
+            };
+            match (found.pop(), found.is_empty()) {
+                (Some(id), true) => Ok(id),
+                (Some(_), false) => Err(JobsError::Ambiguous(text)),
+                (None, _) => Err(JobsError::Unknown(text.chars().take(64).collect())),
+            }
+        })
+        .await
     }
 
     /// The newest jobs first. Those whose owners died are settled first.
@@ -344,6 +376,12 @@ impl Jobs {
         Ok(storage.rows)
     }
 
+    /// Returns the component that reads replies.
+    #[must_use]
+    pub fn answers(&self) -> &Answers {
+        &self.inner.config.answers
+    }
+
     /// Tells every job that runs in this process to stop: each ends as `interrupted`, with what had come.
     pub fn stop(&self) {
         self.inner.stopping.cancel();
@@ -359,4 +397,12 @@ impl Jobs {
     ) -> Result<T, JobsError> {
         self.inner.blocking(call).await
     }
+}
+
+/// Returns whether a text may be the beginning of an id.
+fn is_beginning(text: &str) -> bool {
+    text.len() >= LEAST_BEGINNING
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_hexdigit() || letter == '-')
 }

@@ -244,6 +244,12 @@ pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
     /// When the store cannot be used.
     fn lookup(&self, id: &JobId) -> Result<Lookup, StoreError>;
 
+    /// Returns ids that begin with a text of hexadecimal digits and hyphens, so many at most.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    fn ids_beginning_with(&self, text: &str, limit: usize) -> Result<Vec<JobId>, StoreError>;
+
     /// What an owner needs to carry the job out.
     ///
     /// # Errors

@@ -244,6 +244,19 @@ pub(super) fn lookup(tx: &Transaction<'_>, id: &JobId) -> rusqlite::Result<Looku
     Ok(removed.map_or(Lookup::Unknown, |at| Lookup::Expired(Millis(at))))
 }
 
+pub(super) fn ids_beginning_with(
+    tx: &Transaction<'_>,
+    text: &str,
+    limit: usize,
+) -> rusqlite::Result<Vec<JobId>> {
+    /// Sorts after every character of an id.
+    const AFTER: char = 'g';
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    tx.prepare_cached("SELECT id FROM job WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3")?
+        .query_map((text, format!("{text}{AFTER}"), limit), |row| id_of(row, 0))?
+        .collect()
+}
+
 pub(super) fn payload(tx: &Transaction<'_>, id: &JobId) -> rusqlite::Result<Option<Payload>> {
     tx.prepare_cached("SELECT payload, head FROM payload WHERE id = ?1")?
         .query_row([id.as_str()], |row| {

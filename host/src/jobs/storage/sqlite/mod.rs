@@ -303,6 +303,10 @@ impl JobStore for SqliteStore {
         self.read(|tx| jobs::lookup(tx, id))
     }
 
+    fn ids_beginning_with(&self, text: &str, limit: usize) -> Result<Vec<JobId>, StoreError> {
+        self.read(|tx| jobs::ids_beginning_with(tx, text, limit))
+    }
+
     fn payload(&self, id: &JobId) -> Result<Option<Payload>, StoreError> {
         self.read(|tx| jobs::payload(tx, id))
     }
