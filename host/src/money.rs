@@ -41,6 +41,18 @@ impl Micros {
         self.0 as f64 / MICROS_A_DOLLAR
     }
 
+    /// Returns the amount in dollars and cents, for totals. What is under a cent is shown as it is.
+    #[must_use]
+    pub fn to_cents(self) -> String {
+        /// A cent.
+        const CENT: i64 = 10_000;
+        if self.0 > 0 && self.0 < CENT {
+            self.to_string()
+        } else {
+            format!("${:.2}", self.usd())
+        }
+    }
+
     /// The sum; saturates.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {

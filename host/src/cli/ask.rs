@@ -100,7 +100,7 @@ impl QuestionOptions {
 
 /// Says something on standard error, and gives the exit status that goes with it.
 pub(super) fn say(problem: &str, exit: Exit) -> Exit {
-    output::message(&format_args!("glovebox: {problem}"));
+    output::messages(&format!("glovebox: {problem}"));
     exit
 }
 

@@ -31,7 +31,7 @@ const TOKEN: &str = "token";
 /// Where the server listens where nothing else is said.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9876";
 
-/// Serves MCP over HTTP, on this machine's loopback.
+/// Serve MCP over HTTP
 #[derive(Args, Clone, Debug)]
 pub struct Serve {
     /// Where to listen: HOST:PORT or :PORT; port 0 takes any that is free
