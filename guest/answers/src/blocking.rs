@@ -1,17 +1,17 @@
 //! A blocking reply: one JSON text with the whole message.
 
 use crate::event::StreamErrorKind;
-use crate::json::{Json, Read};
-use crate::parser::Reader;
+use crate::parser::ReplyReader;
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
+use stream::json::{Json, Read};
 
 /// Longest message taken from the upstream, in code points.
 const MESSAGE_CHARS: usize = 500;
 
 /// Reads the body into the reader, as a stream of the same answer would have been.
-pub(crate) fn read(reader: &mut Reader, body: &[u8], at: u64) {
+pub(crate) fn read(reader: &mut ReplyReader, body: &[u8], at: u64) {
     let text = String::from_utf8_lossy(body);
     let (value, whole) = match Json::read(&text) {
         Read::Whole(value) => (value, true),
@@ -35,7 +35,7 @@ pub(crate) fn read(reader: &mut Reader, body: &[u8], at: u64) {
     if let Some(choice) = choice {
         let message = choice.get("message").or_else(|| choice.get("delta"));
         let content = message.and_then(|message| message.text_of("content"));
-        let Reader {
+        let ReplyReader {
             tags, collector, ..
         } = reader;
         tags.feed(content.unwrap_or_default(), collector);

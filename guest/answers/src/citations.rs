@@ -1,11 +1,11 @@
 //! Sources, deduplicated and numbered, and the markers in the answer.
 
 use crate::event::Citation;
-use crate::json::Json;
 use crate::outcome::Source;
 use crate::seen::Seen;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use stream::json::Json;
 
 /// A citation frame as it came; `None` where it has no URL.
 pub(crate) struct Frame<'a> {

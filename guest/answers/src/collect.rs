@@ -6,18 +6,18 @@ use crate::event::{
     Batch, Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
     Warning,
 };
-use crate::json::{Json, Read};
 use crate::limits::{MAX_EVENTS, MAX_WARNINGS};
 use crate::outcome::{Finished, Outcome, OutcomeError, Source};
 use crate::research;
 use crate::seen::{ENTRY_BYTES, Seen};
-use crate::tags::{Recogniser, Sink, Tag};
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
 use markdown::invisible;
 use markdown::links;
 use memchr::memmem;
+use stream::json::{Json, Read};
+use stream::{Sink, Tag, TagScanner};
 
 /// Bytes that the component's allocator adds to a piece of memory, with rounding.
 const BLOCK_BYTES: usize = 16;
@@ -357,18 +357,18 @@ impl Collector {
         if memmem::find(text.as_bytes(), b"<citation").is_none() {
             return Cited::whole(text);
         }
-        let mut recogniser = Recogniser::new(Tag::WITHIN_AN_ANSWER, text.len());
+        let mut scanner = TagScanner::new(Tag::WITHIN_AN_ANSWER, text.len());
         let mut within = Within {
             cited: Cited::default(),
             room: text.len(),
             collector: self,
         };
-        recogniser.feed(&text, &mut within);
-        while recogniser.is_holding() {
+        scanner.feed(&text, &mut within);
+        while scanner.is_holding() {
             if closed {
-                recogniser.end_as_text(&mut within);
+                scanner.end_as_text(&mut within);
             } else {
-                recogniser.take_open();
+                scanner.take_open();
                 within
                     .collector
                     .warn(code::UNCLOSED_TAG, Tag::Citation.name());

@@ -52,7 +52,7 @@ pub struct Entity {
     /// URLs of images; http or https only.
     pub images: Vec<String>,
     /// The `citations` member as JSON text; `[]` where absent. In the outcome's JSON it is the value itself.
-    #[serde(with = "crate::json::raw")]
+    #[serde(with = "crate::raw_json")]
     pub citations: String,
 }
 

@@ -1,8 +1,8 @@
 //! What an unsuccessful HTTP reply means.
 
 use crate::event::Header;
-use crate::json::Json;
 use crate::text::first_chars;
+use stream::json::Json;
 
 /// Why the upstream refused or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,18 +2,14 @@
 
 use crate::blocking;
 use crate::collect::{Collector, Ending};
-use crate::envelope::{Envelope, text_at};
 use crate::event::{Batch, Header, Mode, StreamErrorKind, Usage};
-use crate::json::Json;
-use crate::json::text::unescape_in_parts;
 use crate::limits::Limits;
 use crate::outcome::{Finished, Outcome};
-use crate::sse::{Framer, TooLong};
-use crate::tags::{Recogniser, Tag};
-use crate::template::Template;
 use crate::usage;
 use crate::warnings as code;
 use std::ops::Range;
+use stream::json::Json;
+use stream::{CompletionChunk, Data, Event, EventReader, Tag, TagScanner, TooLong, text_at};
 
 /// The longest open event that is looked at for the mark of the end: the mark with some white space. A longer one is looked at
 /// when it ends, so that one that grows is not read again with every push.
@@ -33,10 +29,9 @@ enum Shape {
 /// A parser for one reply.
 #[derive(Debug)]
 pub struct Parser {
-    reader: Reader,
-    framer: Framer,
+    reader: ReplyReader,
+    events: EventReader,
     shape: Shape,
-    template: Template,
     limits: Limits,
     /// Bytes pushed.
     total: u64,
@@ -46,9 +41,9 @@ pub struct Parser {
 
 /// What reads contents, whatever carried them.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct ReplyReader {
     pub collector: Collector,
-    pub tags: Recogniser,
+    pub tags: TagScanner,
     pub ending: Ending,
     /// Usage as the headers have it.
     headers: Option<Usage>,
@@ -56,17 +51,15 @@ pub(crate) struct Reader {
     pub completion: Option<Usage>,
     /// Whether any chunk was understood.
     recognised: bool,
-    /// For contents with escapes.
-    scratch: String,
 }
 
 impl Parser {
     /// A parser for one reply.
     pub fn new(mode: Mode, limits: Limits) -> Self {
         Self {
-            reader: Reader {
+            reader: ReplyReader {
                 collector: Collector::new(mode, limits.text()),
-                tags: Recogniser::new(
+                tags: TagScanner::new(
                     match mode {
                         Mode::Answer => Tag::OF_AN_ANSWER,
                         Mode::Research => Tag::OF_RESEARCH,
@@ -77,11 +70,9 @@ impl Parser {
                 headers: None,
                 completion: None,
                 recognised: false,
-                scratch: String::new(),
             },
-            framer: Framer::new(limits.line()),
+            events: EventReader::new(limits.line()),
             shape: Shape::Unknown,
-            template: Template::default(),
             limits,
             total: 0,
             first: None,
@@ -107,7 +98,7 @@ impl Parser {
             collector.fail(StreamErrorKind::StreamLimit, message, self.total);
         }
         let mut batch = self.reader.batch();
-        let open = self.framer.open_event();
+        let open = self.events.open_data();
         batch.ended |= open.len() <= OPEN_DONE_BYTES && is_done(open);
         batch
     }
@@ -120,11 +111,11 @@ impl Parser {
         // What framed the reply may be as large as a line, and the outcome needs memory now.
         let Self {
             reader,
-            framer,
+            events,
             shape,
             ..
         } = self;
-        drop((framer, shape));
+        drop((events, shape));
         reader.finish()
     }
 
@@ -142,7 +133,7 @@ impl Parser {
                     body.extend_from_slice(chunk);
                 }
             }
-            Shape::Unknown | Shape::Events => self.events(chunk),
+            Shape::Unknown | Shape::Events => self.read_events(chunk),
         }
     }
 
@@ -157,7 +148,7 @@ impl Parser {
         self.first = chunk.get(first).copied();
         if self.first == Some(b'{') {
             let (before, body) = chunk.split_at(first);
-            self.events(before);
+            self.read_events(before);
             self.shape = Shape::Blocking(Vec::new());
             return body;
         }
@@ -165,36 +156,18 @@ impl Parser {
         chunk
     }
 
-    fn events(&mut self, mut chunk: &[u8]) {
-        while !chunk.is_empty() && self.reader.collector.error.is_none() {
-            if self.framer.at_event()
-                && let Some(found) = self.template.read(chunk, self.limits.line())
-            {
-                let Some((event, rest)) = chunk.split_at_checked(found.length) else {
-                    return;
-                };
-                self.framer.skip(found.length);
-                self.reader.collector.begin(self.framer.offset());
-                if !self.reader.ending.done {
-                    let content = event.get(found.content).unwrap_or_default();
-                    self.reader.content(content, found.escaped);
-                }
-                chunk = rest;
-                continue;
-            }
-            match self.framer.next(chunk) {
-                Ok((used, frame)) => {
-                    chunk = chunk.get(used..).unwrap_or_default();
-                    if let Some(frame) = frame {
-                        self.reader.collector.begin(frame.at);
-                        if let Some(envelope) = self.reader.event(frame.data) {
-                            self.template.learn(frame.data, &envelope);
-                        }
+    fn read_events(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && self.reader.collector.error.is_none() {
+            match self.events.next(bytes) {
+                Ok((used, event)) => {
+                    bytes = bytes.get(used..).unwrap_or_default();
+                    if let Some(event) = event {
+                        self.reader.event(event);
                     }
                 }
                 Err(too_long) => {
                     self.reader.collector.begin(too_long.0);
-                    self.reader.lines(self.framer.open_data());
+                    self.reader.lines(self.events.open_data());
                     self.reader.too_long(too_long);
                 }
             }
@@ -207,21 +180,21 @@ impl Parser {
         if let Shape::Blocking(body) = &self.shape {
             return blocking::read(&mut self.reader, body, self.total);
         }
-        match self.framer.finish() {
-            Ok(Some(frame)) => drop(self.reader.event(frame.data)),
+        match self.events.finish() {
+            Ok(Some(data)) => self.reader.data(data, CompletionChunk::read(data).as_ref()),
             Ok(None) => {}
             Err(too_long) => self.reader.too_long(too_long),
         }
         // A web page has lines that look like comments and fields.
         let page = self.first == Some(b'<');
-        let recognised = self.reader.recognised || (self.framer.recognised && !page);
+        let recognised = self.reader.recognised || (self.events.is_recognised() && !page);
         if self.first.is_some() && !recognised {
             self.reader.not_a_reply(self.total);
         }
     }
 }
 
-impl Reader {
+impl ReplyReader {
     fn batch(&mut self) -> Batch {
         Batch {
             events: self.collector.take_events(),
@@ -241,26 +214,32 @@ impl Reader {
         self.collector.fail(StreamErrorKind::NotAReply, message, at);
     }
 
-    /// One event's data; its envelope if it was a chunk.
-    fn event(&mut self, data: &[u8]) -> Option<Envelope> {
+    fn event(&mut self, event: Event<'_>) {
+        self.collector.begin(event.at);
+        match event.data {
+            Data::Content { raw, escaped } if !self.ending.done => {
+                self.tags.feed_json(raw, escaped, &mut self.collector);
+            }
+            Data::Content { .. } => {}
+            Data::Other(data, chunk) => self.data(data, chunk),
+        }
+    }
+
+    /// Reads the data of one event, and the chunk that it is.
+    fn data(&mut self, data: &[u8], chunk: Option<&CompletionChunk>) {
         if data.is_empty() || self.ending.done {
-            return None;
+            return;
         }
         if is_done(data) {
             self.recognised = true;
             self.ending.done = true;
-            return None;
+        } else if let Some(chunk) = chunk {
+            self.recognised = true;
+            self.chunk(data, chunk);
+        } else if memchr::memchr(b'\n', data).is_none() || !self.lines(data) {
+            let text = String::from_utf8_lossy(data);
+            self.collector.warn(code::BAD_EVENT, &text);
         }
-        let Some(envelope) = Envelope::read(data) else {
-            if memchr::memchr(b'\n', data).is_none() || !self.lines(data) {
-                let text = String::from_utf8_lossy(data);
-                self.collector.warn(code::BAD_EVENT, &text);
-            }
-            return None;
-        };
-        self.recognised = true;
-        self.chunk(data, &envelope);
-        Some(envelope)
     }
 
     /// The data of an event that is no JSON text as a whole: if its first line is one, each line is read as an event of its
@@ -268,63 +247,46 @@ impl Reader {
     fn lines(&mut self, data: &[u8]) -> bool {
         let mut lines = data.split(|&byte| byte == b'\n');
         let first = lines.next().unwrap_or_default();
-        if first.trim_ascii() != b"[DONE]" && Envelope::read(first).is_none() {
+        if first.trim_ascii() != b"[DONE]" && CompletionChunk::read(first).is_none() {
             return false;
         }
         let detail = "the events have no blank line between them and were read line by line";
         self.collector.warn(code::NO_BLANK_LINE, detail);
         for line in data.split(|&byte| byte == b'\n') {
             if self.collector.error.is_none() {
-                self.event(line);
+                self.data(line, CompletionChunk::read(line).as_ref());
             }
         }
         true
     }
 
-    fn chunk(&mut self, data: &[u8], envelope: &Envelope) {
+    fn chunk(&mut self, data: &[u8], chunk: &CompletionChunk) {
         let text = |range: &Range<usize>| {
             String::from_utf8_lossy(data.get(range.clone()).unwrap_or_default())
         };
-        if let Some(error) = &envelope.error {
+        if let Some(error) = &chunk.error {
             let message = blocking::error_message(Json::parse(&text(error)).as_ref());
             let at = self.collector.at();
             return self
                 .collector
                 .fail(StreamErrorKind::UpstreamError, message, at);
         }
-        if let Some(model) = &envelope.model {
+        if let Some(model) = &chunk.model {
             self.ending.model = Some(text_at(data, model));
         }
-        if let Some(content) = &envelope.content {
+        if let Some(content) = &chunk.content {
             let content = data.get(content.clone()).unwrap_or_default();
-            self.content(content, memchr::memchr(b'\\', content).is_some());
+            let escaped = memchr::memchr(b'\\', content).is_some();
+            self.tags.feed_json(content, escaped, &mut self.collector);
         }
-        if let Some(reason) = &envelope.finish_reason {
+        if let Some(reason) = &chunk.finish_reason {
             self.ending.finish_reason = Some(text_at(data, reason));
         }
-        if let Some(usage) = &envelope.usage
+        if let Some(usage) = &chunk.usage
             && let Some(usage) = Json::parse(&text(usage))
         {
             self.completion = usage::from_completion(&usage);
         }
-    }
-
-    /// The inside of a content string.
-    fn content(&mut self, raw: &[u8], escaped: bool) {
-        let lossy;
-        let raw = match std::str::from_utf8(raw) {
-            Ok(raw) => raw,
-            Err(_) => {
-                lossy = String::from_utf8_lossy(raw).into_owned();
-                &lossy
-            }
-        };
-        if !escaped {
-            return self.tags.feed(raw, &mut self.collector);
-        }
-        unescape_in_parts(raw, &mut self.scratch, |part| {
-            self.tags.feed(part, &mut self.collector);
-        });
     }
 
     fn finish(mut self) -> Finished {

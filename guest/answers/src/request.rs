@@ -1,9 +1,9 @@
 //! From a question to a request: everything is checked before a cent is spent.
 
 use crate::event::Header;
-use crate::json::Json;
 use crate::question::{HttpRequest, InvalidField, Location, Question};
 use serde::Serialize;
+use stream::json::Json;
 
 const PATH: &str = "/res/v1/chat/completions";
 

@@ -1,8 +1,8 @@
 //! The payloads of research tags and entities. `None`: of the right kind but without what it needs.
 
 use crate::event::{Analyzing, Entity, Progress, Thinking};
-use crate::json::Json;
 use markdown::url::is_web;
+use stream::json::Json;
 
 /// The highest number of an iteration that is believed. The API allows 5; the bound keeps the list short.
 const MAX_ITERATION: u32 = 1000;

@@ -4,9 +4,9 @@
 //! headers, the completion's `usage` object (tokens alone, and only where there was no tag).
 
 use crate::event::{Header, Usage};
-use crate::json::Json;
 use crate::text::first_chars;
 use markdown::invisible;
+use stream::json::Json;
 
 /// Micro-dollars of a query, by the published price of $4 a thousand.
 const QUERY_MICROS: u64 = 4000;

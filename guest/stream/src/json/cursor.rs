@@ -5,18 +5,19 @@ use super::text::string_end;
 use std::ops::Range;
 
 /// A place in JSON text. Every method gives `None` where the text is not JSON.
-pub(crate) struct Cursor<'a> {
+pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Creates a cursor at the start of some JSON text.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
     /// The next byte that is not white space.
-    pub(crate) fn peek(&mut self) -> Option<u8> {
+    pub fn peek(&mut self) -> Option<u8> {
         while self.bytes.get(self.at).copied().is_some_and(is_space) {
             self.at += 1;
         }
@@ -24,19 +25,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether nothing but white space is left.
-    pub(crate) fn at_end(&mut self) -> bool {
+    pub fn at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
     /// Takes the byte if it is next.
-    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+    pub fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
     /// The inside of a string.
-    pub(crate) fn string(&mut self) -> Option<Range<usize>> {
+    pub fn string(&mut self) -> Option<Range<usize>> {
         if !self.eat(b'"') {
             return None;
         }
@@ -47,7 +48,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The inside of a string, or `None` inside for a value of another kind.
-    pub(crate) fn string_or_skip(&mut self) -> Option<Option<Range<usize>>> {
+    pub fn string_or_skip(&mut self) -> Option<Option<Range<usize>>> {
         if self.peek()? == b'"' {
             self.string().map(Some)
         } else {
@@ -56,7 +57,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Any value.
-    pub(crate) fn skip(&mut self) -> Option<Range<usize>> {
+    pub fn skip(&mut self) -> Option<Range<usize>> {
         let first = self.peek()?;
         let start = self.at;
         let rest = self.bytes.get(start..)?;
@@ -72,7 +73,7 @@ impl<'a> Cursor<'a> {
 
     /// The members of an object: calls `member` with each key's inside, standing before its value, which
     /// `member` must take.
-    pub(crate) fn members(
+    pub fn members(
         &mut self,
         mut member: impl FnMut(&mut Self, &'a [u8]) -> Option<()>,
     ) -> Option<()> {
@@ -99,10 +100,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The items of an array: calls `item` with each index, standing before the item, which it must take.
-    pub(crate) fn items(
-        &mut self,
-        mut item: impl FnMut(&mut Self, usize) -> Option<()>,
-    ) -> Option<()> {
+    pub fn items(&mut self, mut item: impl FnMut(&mut Self, usize) -> Option<()>) -> Option<()> {
         if !self.eat(b'[') {
             return None;
         }

@@ -2,23 +2,34 @@
 
 /// A tag that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tag {
+pub enum Tag {
+    /// A source of what the text says.
     Citation,
+    /// The start of a list of entities.
     EnumStart,
+    /// An entity.
     EnumItem,
+    /// The end of a list of entities.
     EnumEnd,
+    /// What the call used and cost.
     Usage,
+    /// The queries of an iteration of research.
     Queries,
+    /// A query whose results are being read.
     Analyzing,
+    /// The result of a query.
     Thinking,
+    /// How far the research has come.
     Progress,
+    /// What the research could not find.
     Blindspots,
+    /// The answer of research.
     Answer,
 }
 
 /// What a payload must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A JSON object.
     Object,
     /// A JSON array or object.
@@ -32,11 +43,11 @@ pub(super) enum Kind {
 }
 
 /// Longest payload of a tag whose payload is a word; `ul` and `ol` are known.
-pub(super) const MAX_WORD: usize = 16;
+pub(crate) const MAX_WORD: usize = 16;
 
 impl Tag {
     /// The tags of a reply in research: all of them.
-    pub(crate) const OF_RESEARCH: &[Tag] = &[
+    pub const OF_RESEARCH: &[Tag] = &[
         Tag::Citation,
         Tag::EnumStart,
         Tag::EnumItem,
@@ -51,13 +62,13 @@ impl Tag {
     ];
 
     /// The tags of a reply that is a single answer: all but `<answer>`, which is text there.
-    pub(crate) const OF_AN_ANSWER: &[Tag] = Self::OF_RESEARCH.split_at(10).0;
+    pub const OF_AN_ANSWER: &[Tag] = Self::OF_RESEARCH.split_at(10).0;
 
     /// The tags within the text of an `<answer>`.
-    pub(crate) const WITHIN_AN_ANSWER: &[Tag] = &[Tag::Citation];
+    pub const WITHIN_AN_ANSWER: &[Tag] = &[Tag::Citation];
 
     /// The closer; without its slash it is the opener.
-    pub(super) fn closer(self) -> &'static str {
+    pub(crate) fn closer(self) -> &'static str {
         match self {
             Tag::Citation => "</citation>",
             Tag::EnumStart => "</enum_start>",
@@ -74,23 +85,23 @@ impl Tag {
     }
 
     /// The name, without brackets.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         let closer = self.closer();
         closer.get(2..closer.len() - 1).unwrap_or_default()
     }
 
     /// The opener after its `<`.
-    pub(super) fn opener_rest(self) -> &'static str {
+    pub(crate) fn opener_rest(self) -> &'static str {
         self.closer().get(2..).unwrap_or_default()
     }
 
     /// Bytes of the opener.
-    pub(super) fn opener_len(self) -> usize {
+    pub(crate) fn opener_len(self) -> usize {
         self.closer().len() - 1
     }
 
     /// What its payload must be.
-    pub(super) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         match self {
             Tag::EnumStart => Kind::Word,
             Tag::EnumEnd => Kind::Empty,

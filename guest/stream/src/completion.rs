@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// What a chunk holds; ranges are into its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Envelope {
+pub struct CompletionChunk {
     /// The inside of `choices[0].delta.content` (or of `message.content`).
     pub content: Option<Range<usize>>,
     /// The inside of `model`.
@@ -32,9 +32,9 @@ pub(crate) struct Envelope {
     pub plain: bool,
 }
 
-impl Envelope {
+impl CompletionChunk {
     /// Reads a chunk; `None` where it is not a JSON object.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut found = Self {
             plain: true,
             ..Self::default()
@@ -158,7 +158,7 @@ fn key_text(key: &[u8]) -> Cow<'_, str> {
 }
 
 /// The text of a string's inside; bytes that are not UTF-8 are replaced.
-pub(crate) fn text_at(bytes: &[u8], range: &Range<usize>) -> String {
+pub fn text_at(bytes: &[u8], range: &Range<usize>) -> String {
     let raw = String::from_utf8_lossy(bytes.get(range.clone()).unwrap_or_default());
     unescape(&raw).into_owned()
 }
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     fn content(json: &str) -> Option<String> {
-        let found = Envelope::read(json.as_bytes()).unwrap();
+        let found = CompletionChunk::read(json.as_bytes()).unwrap();
         found.content.map(|range| text_at(json.as_bytes(), &range))
     }
 
@@ -177,7 +177,7 @@ mod tests {
     fn reads_both_shapes() {
         let recorded = r#"{"model":"brave-pro","system_fingerprint":"","choices":[{"delta":{"role":"assistant","content":"Hi \u2013"},"finish_reason":null}],"created":1,"id":"a-b","object":"chat.completion.chunk","usage":null}"#;
         assert_eq!(content(recorded).as_deref(), Some("Hi –"));
-        assert!(Envelope::read(recorded.as_bytes()).unwrap().plain);
+        assert!(CompletionChunk::read(recorded.as_bytes()).unwrap().plain);
         let documented = r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"brave","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}"#;
         assert_eq!(content(documented).as_deref(), Some("x"));
     }
@@ -194,7 +194,10 @@ mod tests {
             r#"{"choices":[7]}"#,
         ] {
             assert_eq!(content(json), None, "{json}");
-            assert!(!Envelope::read(json.as_bytes()).unwrap().plain, "{json}");
+            assert!(
+                !CompletionChunk::read(json.as_bytes()).unwrap().plain,
+                "{json}"
+            );
         }
     }
 
@@ -202,7 +205,7 @@ mod tests {
     fn the_last_of_a_name_counts() {
         let json = r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#;
         assert_eq!(content(json).as_deref(), Some("b"));
-        assert!(!Envelope::read(json.as_bytes()).unwrap().plain);
+        assert!(!CompletionChunk::read(json.as_bytes()).unwrap().plain);
         let json = r#"{"choices":[{"delta":{"content":"a"}}],"choices":[]}"#;
         assert_eq!(content(json), None);
     }
@@ -219,13 +222,18 @@ mod tests {
             "hello",
             "{\"a\":1,}",
         ] {
-            assert_eq!(Envelope::read(json.as_bytes()), None, "{json}");
+            assert_eq!(CompletionChunk::read(json.as_bytes()), None, "{json}");
         }
     }
 
     #[test]
     fn errors_are_found() {
-        let found = |json: &str| Envelope::read(json.as_bytes()).unwrap().error.is_some();
+        let found = |json: &str| {
+            CompletionChunk::read(json.as_bytes())
+                .unwrap()
+                .error
+                .is_some()
+        };
         assert!(found(r#"{"error":{"message":"x"}}"#));
         assert!(found(r#"{"detail":"x"}"#));
         assert!(!found(r#"{"error":null,"choices":[]}"#));

@@ -19,7 +19,7 @@ pub(crate) struct Frame<'a> {
 
 /// A line or an event is longer than the limit; found at this offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooLong(pub u64);
+pub struct TooLong(pub u64);
 
 /// Cuts a stream into events.
 #[derive(Debug)]
@@ -68,12 +68,6 @@ impl Framer {
     /// by itself and [`Framer::skip`] it.
     pub(crate) fn at_event(&self) -> bool {
         self.line.is_empty() && !self.has_data && !self.after_cr && !self.first_line
-    }
-
-    /// The data so far of an event that has not ended. Real streams end after the line of their last event, without the
-    /// blank line.
-    pub(crate) fn open_event(&self) -> &[u8] {
-        if self.has_data { &self.data } else { &[] }
     }
 
     /// Takes note that the caller read this many bytes: one or more whole events.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// Index of the quote that ends the string whose inside starts at `start`; `None` where it has no end
 /// or holds an escape that JSON does not have.
-pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+pub fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
         at = special(bytes, at)?;
@@ -19,7 +19,7 @@ pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
 /// Returns the index of the first quote or backslash from `at` on. Starting a vector search costs more than looking at one
 /// byte, so a run of escapes is followed without one.
 #[inline]
-pub(crate) fn special(bytes: &[u8], at: usize) -> Option<usize> {
+pub fn special(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'"' | b'\\' => Some(at),
         _ => memchr2(b'"', b'\\', bytes.get(at..)?).map(|found| at + found),
@@ -36,7 +36,7 @@ fn backslash(bytes: &[u8]) -> usize {
 }
 
 /// The index after the escape that starts at `at`.
-pub(crate) fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
+pub fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at + 1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 2),
         b'u' => {
@@ -49,7 +49,7 @@ pub(crate) fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// What the inside of a string says. The caller has found its end, so escapes are whole; one that is
 /// not (the end of a cut stream) ends the text.
-pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
+pub fn unescape(raw: &str) -> Cow<'_, str> {
     if memchr(b'\\', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
@@ -63,7 +63,7 @@ const PART_BYTES: usize = 64 << 10;
 
 /// As [`unescape`], passed on in parts, so that a long text does not take its size in memory once more. `buffer` is for
 /// parts with escapes.
-pub(crate) fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl FnMut(&str)) {
+pub fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl FnMut(&str)) {
     let mut rest = raw;
     buffer.clear();
     while !rest.is_empty() {

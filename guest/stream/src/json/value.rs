@@ -2,7 +2,7 @@
 
 use super::scanner::is_space;
 use super::text::{escape_end, special, unescape};
-use crate::limits::{MAX_DEPTH, MAX_VALUES};
+use super::{MAX_DEPTH, MAX_VALUES};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 /// A JSON value. Numbers keep their text, so no digit is lost before somebody asks for it; strings without escapes are
 /// not copied.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json<'a> {
+pub enum Json<'a> {
     /// `null`, `NaN` and the infinities.
     Null,
     /// `true` and `false`.
@@ -27,7 +27,7 @@ pub(crate) enum Json<'a> {
 
 /// How a text was read.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Read<'a> {
+pub enum Read<'a> {
     /// It is one value.
     Whole(Json<'a>),
     /// It is the beginning of one value; what came of it.
@@ -38,7 +38,7 @@ pub(crate) enum Read<'a> {
 
 impl<'a> Json<'a> {
     /// One whole value, or nothing.
-    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+    pub fn parse(text: &'a str) -> Option<Self> {
         match Self::read(text) {
             Read::Whole(value) => Some(value),
             Read::Cut(_) | Read::Bad => None,
@@ -46,8 +46,8 @@ impl<'a> Json<'a> {
     }
 
     /// As much of a value as there is.
-    pub(crate) fn read(text: &'a str) -> Read<'a> {
-        let mut reader = Reader::new(text);
+    pub fn read(text: &'a str) -> Read<'a> {
+        let mut reader = ValueReader::new(text);
         reader.space();
         let Some(value) = reader.value(0) else {
             return Read::Bad;
@@ -64,7 +64,7 @@ impl<'a> Json<'a> {
     }
 
     /// A member of an object; the last of that name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+    pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Json::Object(members) => members
                 .iter()
@@ -76,7 +76,7 @@ impl<'a> Json<'a> {
     }
 
     /// The text of a string.
-    pub(crate) fn text(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
             _ => None,
@@ -84,7 +84,7 @@ impl<'a> Json<'a> {
     }
 
     /// The text of a string or of a number.
-    pub(crate) fn scalar(&self) -> Option<&str> {
+    pub fn scalar(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
             Json::Number(digits) => Some(digits),
@@ -93,12 +93,12 @@ impl<'a> Json<'a> {
     }
 
     /// The text of a member that is a string.
-    pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
+    pub fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()
     }
 
     /// The items of an array; none for anything else.
-    pub(crate) fn items(&self) -> &[Self] {
+    pub fn items(&self) -> &[Self] {
         match self {
             Json::Array(items) => items,
             _ => &[],
@@ -106,18 +106,18 @@ impl<'a> Json<'a> {
     }
 
     /// The strings of an array; other items are left out.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.items().iter().filter_map(Self::text)
     }
 
     /// A finite number, also where it is written as a string.
-    pub(crate) fn float(&self) -> Option<f64> {
+    pub fn float(&self) -> Option<f64> {
         let float: f64 = self.digits()?.parse().ok()?;
         float.is_finite().then_some(float)
     }
 
     /// A whole number from 0, also where it is written as a string or as `4.0`.
-    pub(crate) fn count(&self) -> Option<u64> {
+    pub fn count(&self) -> Option<u64> {
         if let Ok(count) = self.digits()?.parse() {
             return Some(count);
         }
@@ -129,7 +129,7 @@ impl<'a> Json<'a> {
     }
 
     /// A whole number from 0 that is written as a number.
-    pub(crate) fn integer(&self) -> Option<u64> {
+    pub fn integer(&self) -> Option<u64> {
         match self {
             Json::Number(_) => self.count(),
             _ => None,
@@ -137,7 +137,7 @@ impl<'a> Json<'a> {
     }
 
     /// As [`Json::count`], where it fits.
-    pub(crate) fn small(&self) -> Option<u32> {
+    pub fn small(&self) -> Option<u32> {
         self.count()?.try_into().ok()
     }
 
@@ -170,11 +170,11 @@ impl Serialize for Json<'_> {
 
 /// A string that is a JSON number; Rust alone would also take `inf` and `+1`.
 fn number_text(text: &str) -> Option<&str> {
-    let mut reader = Reader::new(text);
+    let mut reader = ValueReader::new(text);
     matches!(reader.number()?, Json::Number(_) if reader.at == text.len()).then_some(text)
 }
 
-struct Reader<'a> {
+struct ValueReader<'a> {
     text: &'a str,
     at: usize,
     /// The text ended inside the value.
@@ -183,7 +183,7 @@ struct Reader<'a> {
     left: u32,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ValueReader<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             text,

@@ -13,16 +13,17 @@
 
 mod tag;
 use crate::json::scanner::{Scan, Scanner, is_space};
+use crate::json::text::unescape_in_parts;
 use memchr::memchr;
 
-pub(crate) use tag::Tag;
+pub use tag::Tag;
 use tag::{Kind, MAX_WORD};
 
 /// Most memory that is kept for the next possible tag. Most tags have some hundred bytes.
 const KEPT_BYTES: usize = 64 << 10;
 
 /// What becomes of the content.
-pub(crate) trait Sink {
+pub trait Sink {
     /// Text outside of tags.
     fn text(&mut self, text: &str);
     /// A closed tag; the payload without surrounding white space, except for a bare answer.
@@ -41,7 +42,7 @@ enum Opener {
 
 /// How far a candidate's payload was read. Indexes count from the candidate's `<`.
 #[derive(Debug)]
-enum Phase {
+enum PayloadState {
     Json(Scanner),
     /// After the payload, in white space or the closer.
     Closing {
@@ -54,12 +55,12 @@ enum Phase {
 #[derive(Debug)]
 struct Candidate {
     tag: Tag,
-    phase: Phase,
+    state: PayloadState,
     /// Where to read on.
     at: usize,
 }
 
-enum Verdict {
+enum Progress {
     More,
     Fail,
     OverLimit,
@@ -68,7 +69,7 @@ enum Verdict {
 
 /// Cuts content into text and tags.
 #[derive(Debug)]
-pub(crate) struct Recogniser {
+pub struct TagScanner {
     /// What is a tag; anything else is text.
     tags: &'static [Tag],
     /// Longest payload.
@@ -79,12 +80,15 @@ pub(crate) struct Recogniser {
     candidate: Option<Candidate>,
     /// Bytes of content before `held`.
     base: u64,
+    /// For the text of contents that have escapes.
+    unescaped: String,
     /// No `</answer>` begins before this byte of the content (from where it was last looked for).
     no_answer_end_before: u64,
 }
 
-impl Recogniser {
-    pub(crate) fn new(tags: &'static [Tag], limit: usize) -> Self {
+impl TagScanner {
+    /// Creates a scanner for these tags, whose payloads have at most `limit` bytes.
+    pub fn new(tags: &'static [Tag], limit: usize) -> Self {
         Self {
             tags,
             limit,
@@ -92,17 +96,38 @@ impl Recogniser {
             start: 0,
             candidate: None,
             base: 0,
+            unescaped: String::new(),
             no_answer_end_before: 0,
         }
     }
 
     /// Whether a possible tag is held back.
-    pub(crate) fn is_holding(&self) -> bool {
+    pub fn is_holding(&self) -> bool {
         self.start < self.held.len()
     }
 
+    /// The next content, as the inside of a JSON string; bytes that are not UTF-8 are replaced.
+    // Inlined into a caller that is compiled for size, it would be compiled for size.
+    #[inline(never)]
+    pub fn feed_json(&mut self, raw: &[u8], escaped: bool, sink: &mut dyn Sink) {
+        let lossy;
+        let raw = match std::str::from_utf8(raw) {
+            Ok(raw) => raw,
+            Err(_) => {
+                lossy = String::from_utf8_lossy(raw).into_owned();
+                &lossy
+            }
+        };
+        if !escaped {
+            return self.feed(raw, sink);
+        }
+        let mut unescaped = std::mem::take(&mut self.unescaped);
+        unescape_in_parts(raw, &mut unescaped, |part| self.feed(part, sink));
+        self.unescaped = unescaped;
+    }
+
     /// The next content.
-    pub(crate) fn feed(&mut self, content: &str, sink: &mut impl Sink) {
+    pub fn feed(&mut self, content: &str, sink: &mut dyn Sink) {
         if !self.is_holding() {
             let keep = self.scan(content, sink);
             self.base += keep as u64;
@@ -116,7 +141,7 @@ impl Recogniser {
     }
 
     /// Reads on in what is held.
-    pub(crate) fn scan_held(&mut self, sink: &mut impl Sink) {
+    pub fn scan_held(&mut self, sink: &mut dyn Sink) {
         let held = std::mem::take(&mut self.held);
         let done = self.scan(held.get(self.start..).unwrap_or_default(), sink);
         self.held = held;
@@ -134,25 +159,25 @@ impl Recogniser {
     }
 
     /// The end of the content: an answer whose JSON never closed is bare text, if it has a closer.
-    pub(crate) fn end_as_bare_answer(&mut self, sink: &mut impl Sink) {
+    pub fn end_as_bare_answer(&mut self, sink: &mut dyn Sink) {
         while let Some(candidate) = &mut self.candidate
             && candidate.tag == Tag::Answer
-            && !matches!(candidate.phase, Phase::Bare)
+            && !matches!(candidate.state, PayloadState::Bare)
         {
-            candidate.phase = Phase::Bare;
+            candidate.state = PayloadState::Bare;
             self.scan_held(sink);
         }
     }
 
     /// The end of the content: the held opener is text, and reading goes on after it.
-    pub(crate) fn end_as_text(&mut self, sink: &mut impl Sink) {
+    pub fn end_as_text(&mut self, sink: &mut dyn Sink) {
         if !self.is_holding() {
             return;
         }
         let opener = match self.candidate.take() {
             Some(candidate) => {
                 // A bare answer that is open at the end has no closer after it, and so no other has one.
-                if matches!(candidate.phase, Phase::Bare) {
+                if matches!(candidate.state, PayloadState::Bare) {
                     self.tags = Tag::OF_AN_ANSWER;
                 }
                 candidate.tag.opener_len()
@@ -168,20 +193,20 @@ impl Recogniser {
     }
 
     /// Whether an answer is held open.
-    pub(crate) fn holds_answer(&self) -> bool {
+    pub fn holds_answer(&self) -> bool {
         let candidate = self.candidate.as_ref();
         candidate.is_some_and(|candidate| candidate.tag == Tag::Answer)
     }
 
     /// Whether what is held open is an answer, and JSON so far.
-    pub(crate) fn holds_json_answer(&self) -> bool {
-        let bare = |candidate: &Candidate| matches!(candidate.phase, Phase::Bare);
+    pub fn holds_json_answer(&self) -> bool {
+        let bare = |candidate: &Candidate| matches!(candidate.state, PayloadState::Bare);
         self.holds_answer() && !self.candidate.as_ref().is_some_and(bare)
     }
 
     /// The end of the content: takes out what is held, of an answer as much as is its own. Gives the
     /// possible tag, if its opener was whole, and its payload so far.
-    pub(crate) fn take_open(&mut self) -> (Option<Tag>, String) {
+    pub fn take_open(&mut self) -> (Option<Tag>, String) {
         let held = std::mem::take(&mut self.held);
         let tag = self.candidate.take().map(|candidate| candidate.tag);
         let from = self.start + tag.map_or(0, Tag::opener_len);
@@ -216,7 +241,7 @@ impl Recogniser {
             at += found;
             let rest = bytes.get(at..).unwrap_or_default();
             if let Opener::Known(tag) = self.opener(rest)
-                && let Verdict::Done { end, .. } = self.read_on(&mut Candidate::new(tag), rest, at)
+                && let Progress::Done { end, .. } = self.read_on(&mut Candidate::new(tag), rest, at)
             {
                 let between = bytes.get(last..at).unwrap_or_default();
                 if last == 0 || !between.trim_ascii().is_empty() {
@@ -236,7 +261,7 @@ impl Recogniser {
     }
 
     /// Reads `content`, which begins with the candidate if there is one; gives the index of what to hold.
-    fn scan(&mut self, content: &str, sink: &mut impl Sink) -> usize {
+    fn scan(&mut self, content: &str, sink: &mut dyn Sink) -> usize {
         let bytes = content.as_bytes();
         // Text not yet passed on begins at `text`; the next byte to look at is `at`.
         let (mut text, mut at) = (0, 0);
@@ -267,19 +292,19 @@ impl Recogniser {
             };
             let from = bytes.get(at..).unwrap_or_default();
             match self.read_on(&mut candidate, from, at) {
-                Verdict::More => {
+                Progress::More => {
                     self.candidate = Some(candidate);
                     emit(content, text, at, sink);
                     return at;
                 }
-                Verdict::Fail => at += candidate.tag.opener_len(),
-                Verdict::OverLimit => {
+                Progress::Fail => at += candidate.tag.opener_len(),
+                Progress::OverLimit => {
                     at += candidate.tag.opener_len();
                     emit(content, text, at, sink);
                     text = at;
                     sink.over_limit(candidate.tag);
                 }
-                Verdict::Done { payload_end, end } => {
+                Progress::Done { payload_end, end } => {
                     emit(content, text, at, sink);
                     let payload = at + candidate.tag.opener_len()..at + payload_end;
                     sink.tag(candidate.tag, content.get(payload).unwrap_or_default());
@@ -298,13 +323,14 @@ impl Recogniser {
         {
             return Opener::No;
         }
-        let mut undecided = false;
+        let mut undecided = rest.is_empty();
         for &tag in self.tags {
             let opener = tag.opener_rest().as_bytes();
-            if rest.starts_with(opener) {
+            let same = opener.iter().zip(rest).take_while(|(a, b)| a == b).count();
+            if same == opener.len() {
                 return Opener::Known(tag);
             }
-            undecided |= opener.starts_with(rest);
+            undecided |= same == rest.len();
         }
         if undecided {
             Opener::Undecided
@@ -314,20 +340,20 @@ impl Recogniser {
     }
 
     /// Reads on in a candidate; `bytes` begin at its `<`, which is at `at` of the content being scanned.
-    fn read_on(&mut self, candidate: &mut Candidate, bytes: &[u8], at: usize) -> Verdict {
+    fn read_on(&mut self, candidate: &mut Candidate, bytes: &[u8], at: usize) -> Progress {
         let opener = candidate.tag.opener_len();
         // Payload bytes beyond the limit are not looked at, so it does not matter how they came.
         let last = bytes.len().min(opener + self.limit);
         loop {
-            match &mut candidate.phase {
-                Phase::Json(scanner) => {
+            match &mut candidate.state {
+                PayloadState::Json(scanner) => {
                     let rest = bytes.get(candidate.at..last).unwrap_or_default();
                     let kind = candidate.tag.kind();
                     let wrong = scanner.is_fresh() && !begins(kind, rest);
                     match scanner.run(rest) {
                         Scan::Done(end) if !wrong => {
                             candidate.at += end;
-                            candidate.phase = Phase::Closing {
+                            candidate.state = PayloadState::Closing {
                                 payload_end: candidate.at,
                             };
                         }
@@ -336,45 +362,45 @@ impl Recogniser {
                             return over(bytes.len() > last);
                         }
                         _ if kind == Kind::Answer => {
-                            candidate.phase = Phase::Bare;
+                            candidate.state = PayloadState::Bare;
                             candidate.at = opener;
                         }
-                        _ => return Verdict::Fail,
+                        _ => return Progress::Fail,
                     }
                 }
-                Phase::Closing { payload_end } => {
+                PayloadState::Closing { payload_end } => {
                     let payload_end = *payload_end;
                     match close(candidate, bytes, last) {
-                        Verdict::Fail if candidate.tag == Tag::Answer => {
-                            candidate.phase = Phase::Bare;
+                        Progress::Fail if candidate.tag == Tag::Answer => {
+                            candidate.state = PayloadState::Bare;
                             candidate.at = opener;
                         }
-                        Verdict::Done { end, .. } => return Verdict::Done { payload_end, end },
-                        verdict => return verdict,
+                        Progress::Done { end, .. } => return Progress::Done { payload_end, end },
+                        progress => return progress,
                     }
                 }
-                Phase::Word => {
+                PayloadState::Word => {
                     let rest = bytes.get(opener..).unwrap_or_default();
                     let letters = rest.iter().take_while(|byte| byte.is_ascii_lowercase());
                     let length = letters.take(MAX_WORD + 1).count();
                     if length > MAX_WORD {
-                        return Verdict::Fail;
+                        return Progress::Fail;
                     }
                     if length == rest.len() {
-                        return Verdict::More;
+                        return Progress::More;
                     }
                     candidate.at = opener + length;
-                    candidate.phase = Phase::Closing {
+                    candidate.state = PayloadState::Closing {
                         payload_end: candidate.at,
                     };
                 }
-                Phase::Bare => return self.bare(opener, bytes, at),
+                PayloadState::Bare => return self.bare(opener, bytes, at),
             }
         }
     }
 
     /// Looks for the first closer of a bare answer.
-    fn bare(&mut self, opener: usize, bytes: &[u8], at: usize) -> Verdict {
+    fn bare(&mut self, opener: usize, bytes: &[u8], at: usize) -> Progress {
         let closer = Tag::Answer.closer().as_bytes();
         let here = self.base + at as u64;
         let looked = self.no_answer_end_before.saturating_sub(here) as usize;
@@ -383,9 +409,9 @@ impl Recogniser {
             let payload_end = from + found;
             self.no_answer_end_before = here + payload_end as u64;
             if payload_end - opener > self.limit {
-                return Verdict::OverLimit;
+                return Progress::OverLimit;
             }
-            return Verdict::Done {
+            return Progress::Done {
                 payload_end,
                 end: payload_end + closer.len(),
             };
@@ -402,12 +428,12 @@ impl Candidate {
         Self {
             tag,
             at: opener,
-            phase: match tag.kind() {
-                Kind::Word => Phase::Word,
-                Kind::Empty => Phase::Closing {
+            state: match tag.kind() {
+                Kind::Word => PayloadState::Word,
+                Kind::Empty => PayloadState::Closing {
                     payload_end: opener,
                 },
-                Kind::Object | Kind::List | Kind::Answer => Phase::Json(Scanner::new()),
+                Kind::Object | Kind::List | Kind::Answer => PayloadState::Json(Scanner::new()),
             },
         }
     }
@@ -426,11 +452,11 @@ fn find(bytes: &[u8], closer: &[u8]) -> Option<usize> {
     }
 }
 
-fn over(over: bool) -> Verdict {
+fn over(over: bool) -> Progress {
     if over {
-        Verdict::OverLimit
+        Progress::OverLimit
     } else {
-        Verdict::More
+        Progress::More
     }
 }
 
@@ -445,27 +471,27 @@ fn begins(kind: Kind, payload: &[u8]) -> bool {
 }
 
 /// White space, then the closer. The space counts as payload, so that it is bounded too.
-fn close(candidate: &mut Candidate, bytes: &[u8], last: usize) -> Verdict {
+fn close(candidate: &mut Candidate, bytes: &[u8], last: usize) -> Progress {
     let rest = bytes.get(candidate.at..last).unwrap_or_default();
     candidate.at += rest.iter().take_while(|&&byte| is_space(byte)).count();
     let closer = candidate.tag.closer().as_bytes();
     let rest = bytes.get(candidate.at..).unwrap_or_default();
     if rest.starts_with(closer) {
-        return Verdict::Done {
+        return Progress::Done {
             payload_end: candidate.at,
             end: candidate.at + closer.len(),
         };
     }
     if closer.starts_with(rest) {
-        Verdict::More
+        Progress::More
     } else if candidate.at == last && rest.first().copied().is_some_and(is_space) {
-        Verdict::OverLimit
+        Progress::OverLimit
     } else {
-        Verdict::Fail
+        Progress::Fail
     }
 }
 
-fn emit(content: &str, from: usize, to: usize, sink: &mut impl Sink) {
+fn emit(content: &str, from: usize, to: usize, sink: &mut dyn Sink) {
     if from < to {
         sink.text(content.get(from..to).unwrap_or_default());
     }

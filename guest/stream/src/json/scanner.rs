@@ -1,15 +1,15 @@
 //! Finds the end of a JSON value in bytes that arrive in pieces, and the first byte that cannot belong
 //! to one. Holds no text: a few words of state, whatever the size of the value.
 
+use super::MAX_DEPTH;
 use super::text::{escape_end, special};
-use crate::limits::MAX_DEPTH;
 
 /// Words of 64 levels each.
 const WORDS: usize = MAX_DEPTH as usize / 64;
 
 /// What a run over some bytes came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scan {
+pub enum Scan {
     /// All bytes belong to the value and it goes on.
     More,
     /// The value ends before this index.
@@ -73,16 +73,23 @@ enum Step {
 
 /// An incremental validator for one value whose root is an object, an array or a string.
 #[derive(Clone, Debug)]
-pub(crate) struct Scanner {
+pub struct Scanner {
     state: State,
     /// One bit a level, the outermost first: 1 for an object.
     stack: [u64; WORDS],
     depth: u32,
 }
 
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Scanner {
-    /// A scanner before the first byte of a value.
-    pub(crate) fn new() -> Self {
+    /// Creates a scanner before the first byte of a value.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             state: State::Value,
             stack: [0; WORDS],
@@ -91,12 +98,12 @@ impl Scanner {
     }
 
     /// Whether nothing but white space has come.
-    pub(crate) fn is_fresh(&self) -> bool {
+    pub fn is_fresh(&self) -> bool {
         self.depth == 0 && self.state == State::Value
     }
 
     /// Reads on. After `Done` or `Bad` the scanner is spent.
-    pub(crate) fn run(&mut self, bytes: &[u8]) -> Scan {
+    pub fn run(&mut self, bytes: &[u8]) -> Scan {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             if let State::Text { key } = self.state {
@@ -246,7 +253,7 @@ impl Scanner {
 }
 
 /// JSON white space.
-pub(crate) fn is_space(byte: u8) -> bool {
+pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
