@@ -2,7 +2,7 @@
 //!
 //! Looks at text only when it is asked, and at each byte once.
 
-use memchr::memchr;
+use crate::find::find;
 
 /// Longest line that is still looked at as a fence: a fence is a few characters and a language.
 const MAX_FENCE_LINE: usize = 256;
@@ -22,7 +22,7 @@ impl Fences {
     /// Whether the end of `text` is inside a fence. `text` must begin with what was passed before.
     pub fn is_inside(&mut self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        while let Some(found) = memchr(b'\n', bytes.get(self.looked..).unwrap_or_default()) {
+        while let Some(found) = find(b'\n', bytes.get(self.looked..).unwrap_or_default()) {
             let end = self.looked + found;
             self.open = after(self.open, bytes.get(self.line..end).unwrap_or_default());
             self.line = end + 1;

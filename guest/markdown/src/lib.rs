@@ -4,6 +4,7 @@
 //! No I/O. Nothing here panics on any input, and time and memory are linear in the bytes.
 
 pub mod fence;
+mod find;
 pub mod invisible;
 mod links;
 mod spans;

@@ -2,6 +2,7 @@
 //! images. Linear: every byte of a URL is consumed once, whatever comes of it.
 
 use crate::fence::after;
+use crate::find::find;
 use crate::url::{is_web, scheme_length};
 use memchr::memchr;
 use std::collections::VecDeque;
@@ -21,7 +22,7 @@ pub fn links(text: &str) -> Vec<&str> {
     let mut start = 0;
     while start < text.len() {
         let rest = text.as_bytes().get(start..).unwrap_or_default();
-        let end = start + memchr(b'\n', rest).map_or(rest.len(), |found| found + 1);
+        let end = start + line_length(rest);
         let line = text.as_bytes().get(start..end).unwrap_or_default();
         let now = after(open, line);
         let blank = || line.iter().all(u8::is_ascii_whitespace);
@@ -39,6 +40,11 @@ pub fn links(text: &str) -> Vec<&str> {
     }
     scan_paragraph(text.get(paragraph).unwrap_or_default(), &mut found);
     found
+}
+
+/// The length of the line that the bytes begin with, with its line feed.
+fn line_length(bytes: &[u8]) -> usize {
+    find(b'\n', bytes).map_or(bytes.len(), |end| end + 1)
 }
 
 /// An open bracket.
@@ -278,7 +284,7 @@ pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
 pub(crate) fn last_tick_runs(bytes: &[u8]) -> [usize; MAX_TICKS + 1] {
     let mut last = [0; MAX_TICKS + 1];
     let mut at = 0;
-    while let Some(found) = memchr(b'`', bytes.get(at..).unwrap_or_default()) {
+    while let Some(found) = find(b'`', bytes.get(at..).unwrap_or_default()) {
         at += found;
         let length = ticks(bytes, at);
         if let Some(slot) = last.get_mut(length) {
@@ -302,7 +308,7 @@ pub(crate) fn code_span(bytes: &[u8], at: usize, last: &[usize; MAX_TICKS + 1]) 
         return start;
     }
     let mut end = start;
-    while let Some(found) = memchr(b'`', bytes.get(end..).unwrap_or_default()) {
+    while let Some(found) = find(b'`', bytes.get(end..).unwrap_or_default()) {
         let run = ticks(bytes, end + found);
         end += found + run;
         if run == length {

@@ -43,6 +43,10 @@ pub(crate) struct Framer {
 /// Most memory that is kept for the data of the next event. Most events have some hundred bytes.
 const KEPT_BYTES: usize = 64 << 10;
 
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 impl Framer {
@@ -97,8 +101,10 @@ impl Framer {
                 }
             }
             // Blank lines between events, of which there can be any number.
-            if !self.has_data && !self.first_line && self.line.is_empty() && first == b'\n' {
-                let blank = rest.iter().take_while(|&&byte| byte == b'\n').count();
+            if !self.has_data && !self.first_line && self.line.is_empty() && is_line_end(first) {
+                let blank = rest.iter().take_while(|&&byte| is_line_end(byte)).count();
+                let last = rest.get(blank - 1);
+                self.after_cr = last == Some(&b'\r');
                 used += blank;
                 self.offset += blank as u64;
                 continue;

@@ -266,7 +266,9 @@ impl TagScanner {
         // Text not yet passed on begins at `text`; the next byte to look at is `at`.
         let (mut text, mut at) = (0, 0);
         loop {
-            if self.candidate.is_none() {
+            let mut candidate = if let Some(candidate) = self.candidate.take() {
+                candidate
+            } else {
                 // A search takes some time to begin, which adds up where a `<` follows another.
                 if bytes.get(at) != Some(&b'<') {
                     let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
@@ -284,11 +286,8 @@ impl TagScanner {
                         emit(content, text, at, sink);
                         return at;
                     }
-                    Opener::Known(tag) => self.candidate = Some(Candidate::new(tag)),
+                    Opener::Known(tag) => Candidate::new(tag),
                 }
-            }
-            let Some(mut candidate) = self.candidate.take() else {
-                continue;
             };
             let from = bytes.get(at..).unwrap_or_default();
             match self.read_on(&mut candidate, from, at) {
