@@ -1,7 +1,7 @@
 //! Reads one reply, streamed or blocking, in chunks of any size.
 
 use crate::blocking;
-use crate::collect::{Collector, Ending};
+use crate::collect::{Collector, StreamEnd};
 use crate::event::{Batch, Header, Mode, StreamErrorKind, Usage};
 use crate::limits::Limits;
 use crate::outcome::{Finished, Outcome};
@@ -11,14 +11,14 @@ use std::ops::Range;
 use stream::json::Json;
 use stream::{CompletionChunk, Data, Event, EventReader, Tag, TagScanner, TooLong, text_at};
 
-/// The longest open event that is looked at for the mark of the end: the mark with some white space. A longer one is looked at
-/// when it ends, so that one that grows is not read again with every push.
+/// Longest open event that each push compares with `[DONE]`: it and some white space. A longer one is compared when it ends,
+/// so that a growing event is not read again with every push.
 const OPEN_DONE_BYTES: usize = 32;
 
-/// What the reply turned out to be.
+/// The kind of reply.
 #[derive(Debug)]
 enum Shape {
-    /// Nothing but white space so far.
+    /// Not known yet: nothing but white space so far.
     Unknown,
     /// Server-sent events.
     Events,
@@ -26,35 +26,35 @@ enum Shape {
     Blocking(Vec<u8>),
 }
 
-/// A parser for one reply.
+/// Parses one reply, streamed or blocking, in chunks of any size.
 #[derive(Debug)]
 pub struct Parser {
     reader: ReplyReader,
     events: EventReader,
     shape: Shape,
     limits: Limits,
-    /// Bytes pushed.
+    /// The number of bytes pushed.
     total: u64,
     /// The first byte that is not white space.
     first: Option<u8>,
 }
 
-/// What reads contents, whatever carried them.
+/// Reads the contents of a reply, in the same way for a stream and a blocking reply.
 #[derive(Debug)]
 pub(crate) struct ReplyReader {
     pub collector: Collector,
     pub tags: TagScanner,
-    pub ending: Ending,
-    /// Usage as the headers have it.
+    pub ending: StreamEnd,
+    /// The usage in the headers.
     headers: Option<Usage>,
-    /// Token counts of the completion.
+    /// The token counts of the completion.
     pub completion: Option<Usage>,
-    /// Whether any chunk was understood.
+    /// Whether a chunk or `[DONE]` was read.
     recognised: bool,
 }
 
 impl Parser {
-    /// A parser for one reply.
+    /// Creates a parser for one reply.
     pub fn new(mode: Mode, limits: Limits) -> Self {
         Self {
             reader: ReplyReader {
@@ -66,7 +66,7 @@ impl Parser {
                     },
                     limits.tag(),
                 ),
-                ending: Ending::default(),
+                ending: StreamEnd::default(),
                 headers: None,
                 completion: None,
                 recognised: false,
@@ -79,14 +79,15 @@ impl Parser {
         }
     }
 
-    /// The reply's headers, before the first `push`. `X-Request-*` fill `usage` where the body has none.
+    /// Reads the reply's headers, before the first `push`. `X-Request-*` headers fill `usage` where the body has none.
     pub fn head(&mut self, headers: &[Header]) {
         let (usage, bad) = usage::from_headers(headers);
         self.reader.headers = usage;
         self.reader.collector.bad_costs(&bad);
     }
 
-    /// The next bytes. An error is part of the batch, after its events, and stays.
+    /// Reads the next bytes and returns the events that they complete. An error is part of the batch, after its events, and
+    /// is repeated by later calls.
     pub fn push(&mut self, chunk: &[u8]) -> Batch {
         let room = self.limits.stream().saturating_sub(self.total);
         let within = usize::try_from(room).map_or(chunk.len(), |room| room.min(chunk.len()));
@@ -103,12 +104,12 @@ impl Parser {
         batch
     }
 
-    /// The events that only the end brings (held-back text, an unclosed answer), then the outcome.
+    /// Reads the end. Returns the events that only the end decides (held-back text, an unclosed answer) and the outcome.
     pub fn finish(mut self) -> Finished {
         if self.reader.collector.error.is_none() {
             self.end();
         }
-        // What framed the reply may be as large as a line, and the outcome needs memory now.
+        // These can be as large as a line, and the outcome needs memory now.
         let Self {
             reader,
             events,
@@ -137,9 +138,9 @@ impl Parser {
         }
     }
 
-    /// Looks for the first byte that is neither white space nor part of a byte order mark: a `{` begins a
-    /// blocking reply. White space before it goes to the framer, whether or not it comes alone: it means
-    /// nothing in either, and so counts against the limits in the same way.
+    /// Finds the first byte that is neither white space nor part of a byte order mark, and with it the kind of reply: a `{`
+    /// begins a blocking reply. White space before it is read as part of a stream in both cases, so that it counts
+    /// against the limits in the same way however the reply is cut. Returns the bytes that are left to read.
     fn sniff<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF);
         let Some(first) = chunk.iter().position(|byte| !blank(byte)) else {
@@ -174,7 +175,7 @@ impl Parser {
         }
     }
 
-    /// The end of the bytes.
+    /// Reads the end of the bytes.
     fn end(&mut self) {
         self.reader.collector.begin(self.total);
         if let Shape::Blocking(body) = &self.shape {
@@ -185,7 +186,7 @@ impl Parser {
             Ok(None) => {}
             Err(too_long) => self.reader.too_long(too_long),
         }
-        // A web page has lines that look like comments and fields.
+        // Lines of a web page can look like comments and fields.
         let page = self.first == Some(b'<');
         let recognised = self.reader.recognised || (self.events.is_recognised() && !page);
         if self.first.is_some() && !recognised {
@@ -225,7 +226,7 @@ impl ReplyReader {
         }
     }
 
-    /// Reads the data of one event, and the chunk that it is.
+    /// Reads the data of one event, and the chunk in it.
     fn data(&mut self, data: &[u8], chunk: Option<&CompletionChunk>) {
         if data.is_empty() || self.ending.done {
             return;
@@ -242,8 +243,9 @@ impl ReplyReader {
         }
     }
 
-    /// The data of an event that is no JSON text as a whole: if its first line is one, each line is read as an event of its
-    /// own. Some proxies drop the blank lines between events, and what comes through is paid for. Returns whether it was.
+    /// Reads each line of the data as an event of its own, if the first line is a chunk or `[DONE]`. Returns whether it is.
+    ///
+    /// Some proxies remove the blank lines between events; the answer is paid for all the same.
     fn lines(&mut self, data: &[u8]) -> bool {
         let mut lines = data.split(|&byte| byte == b'\n');
         let first = lines.next().unwrap_or_default();
@@ -295,7 +297,7 @@ impl ReplyReader {
             || self.ending.finish_reason.is_some()
             || (self.collector.usage_is_last && !holding);
         let whole = ended && !self.ending.is_truncated() && self.collector.error.is_none();
-        // What is held came before the error, and so counts.
+        // The text that is held back came before the error, and is kept.
         let error = self.collector.error.take();
         let mut salvaged = false;
         while self.tags.is_holding() {
@@ -323,12 +325,12 @@ impl ReplyReader {
     }
 }
 
-/// Whether an event's data is the mark of the end.
+/// Returns whether an event's data marks the end of the stream.
 fn is_done(data: &[u8]) -> bool {
     data.trim_ascii() == b"[DONE]"
 }
 
-/// One reply that is all there, with the default limits.
+/// Reads a complete reply with the default limits.
 pub fn parse_all(mode: Mode, headers: &[Header], bytes: &[u8]) -> Outcome {
     let mut parser = Parser::new(mode, Limits::default());
     parser.head(headers);
@@ -336,13 +338,13 @@ pub fn parse_all(mode: Mode, headers: &[Header], bytes: &[u8]) -> Outcome {
     parser.finish().outcome
 }
 
-/// Which mode a captured stream was made in, by its tags; an answer where none tells.
+/// Infers from its tags the mode that a captured stream was requested in; [`Mode::Answer`] where no tag tells.
 pub fn infer_mode(bytes: &[u8]) -> Mode {
     let mut parser = Parser::new(Mode::Research, Limits::default());
     parser.push(bytes);
-    let signs = parser.reader.collector.signs;
+    let hints = parser.reader.collector.hints;
     let begun = parser.reader.tags.holds_json_answer();
-    if (signs.research || begun) && !signs.answer {
+    if (hints.research || begun) && !hints.answer {
         Mode::Research
     } else {
         Mode::Answer

@@ -1,12 +1,12 @@
-//! Finds a byte that may be near.
+//! Finds bytes that are often near.
 
 use memchr::memchr;
 
-/// Bytes that are looked at one by one first. Starting a vector search takes about as long, which adds up where lines or
-/// runs of backticks are short.
+/// Number of bytes that are compared one by one first. Starting a vector search takes about as long, which adds up where
+/// lines or runs of backticks are short.
 const NEAR: usize = 8;
 
-/// Returns where the byte occurs first.
+/// Returns the index of the first occurrence of the byte.
 pub(crate) fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
     let near = bytes.iter().take(NEAR).position(|&other| other == byte);
     near.or_else(|| Some(NEAR + memchr(byte, bytes.get(NEAR..)?)?))

@@ -1,11 +1,11 @@
-//! Characters that a reader does not see: controls, zero-width characters, and those that change the direction of text.
+//! Finds invisible characters: controls, zero-width characters, and those that change the direction of text.
 //!
-//! A text or URL that has them can show something other than what it says, so they are named in the warnings.
+//! A text or URL with such characters can look like another one, so warnings name them.
 
-/// Most characters that are named of one text; the others are only counted.
+/// Most different characters of one text that are named. Others are only counted.
 const MAX_NAMED: usize = 8;
 
-/// Names the invisible characters of a text and how often each occurs; `None` where there are none.
+/// Names the invisible characters of a text and how often each occurs; `None` if there are none.
 pub fn name(text: &str) -> Option<String> {
     let mut found: Vec<(char, usize)> = Vec::new();
     let mut others = 0;
@@ -34,7 +34,7 @@ pub fn name(text: &str) -> Option<String> {
     Some(names.join(", "))
 }
 
-/// The text with each invisible character replaced by its code.
+/// Returns the text with each invisible character replaced by its code.
 pub fn spelt_out(text: &str) -> String {
     let mut spelt = String::new();
     for char in text.chars() {
@@ -51,7 +51,7 @@ fn code(char: char) -> String {
     format!("U+{:04X}", u32::from(char))
 }
 
-/// Whether nothing of the character is seen, other than in the space it takes.
+/// Returns whether the character is invisible, or seen only in the space that it takes.
 pub fn is_invisible(char: char) -> bool {
     match char {
         '\n' | '\t' => false,
@@ -62,11 +62,11 @@ pub fn is_invisible(char: char) -> bool {
     }
 }
 
-/// Calls `found` with each invisible character that has no business where it is.
+/// Calls `found` with each invisible character that the writing does not need in its place.
 fn each(text: &str, mut found: impl FnMut(char)) {
     let mut allowed = Allowed::default();
     let mut start = 0;
-    // Nearly all text is printable ASCII, and that is found out for eight bytes at a time.
+    // Nearly all text is printable ASCII, which is checked for eight bytes at a time.
     for word in text.as_bytes().chunks(8) {
         if !word.try_into().is_ok_and(is_printable_ascii) {
             for (offset, &byte) in word.iter().enumerate() {
@@ -83,16 +83,16 @@ fn each(text: &str, mut found: impl FnMut(char)) {
     }
 }
 
-/// Whether all bytes are in `' '..='~'`.
+/// Returns whether all bytes are in `' '..='~'`.
 fn is_printable_ascii(bytes: [u8; 8]) -> bool {
     let each = |byte: u8| u64::from_ne_bytes([byte; 8]);
     let word = u64::from_ne_bytes(bytes);
-    // Of bytes below 0x80, subtracting sets the highest bit of those below the space, adding that of 0x7F.
+    // For bytes below 0x80, the subtraction sets the highest bit of those below the space, and the addition that of 0x7F.
     let others = word | word.wrapping_sub(each(b' ')) | word.wrapping_add(each(1));
     others & each(0x80) == 0
 }
 
-/// Whether the UTF-8 of an invisible character may begin with this byte.
+/// Returns whether the UTF-8 of an invisible character can begin with this byte.
 fn may_begin(byte: u8) -> bool {
     match byte {
         b'\n' | b'\t' => false,
@@ -101,21 +101,21 @@ fn may_begin(byte: u8) -> bool {
     }
 }
 
-/// Tells where an invisible character is part of the writing.
+/// Tells where the writing needs an invisible character.
 #[derive(Default)]
 struct Allowed {
-    /// Where a sequence of tag characters that spells the flag of a region goes on.
+    /// The index at which a sequence of tag characters, which spells the flag of a region, goes on.
     flag: usize,
 }
 
 impl Allowed {
-    /// Whether the character, which `rest` begins with, has a use after `before`.
+    /// Returns whether the writing needs the character, which `rest` begins with, after `before`.
     fn at(&mut self, before: &str, char: char, rest: &str) -> bool {
         let next = rest.chars().nth(1);
         let previous = before.chars().next_back();
         match char {
             '\r' => next == Some('\n'),
-            // Joiners belong to the writing of many languages and to emoji.
+            // The writing of many languages needs joiners, and so do emoji.
             '\u{200C}' | '\u{200D}' => {
                 let beyond_ascii = |char: Option<char>| char.is_some_and(|char| !char.is_ascii());
                 beyond_ascii(previous) && beyond_ascii(next)

@@ -1,6 +1,6 @@
-//! One event's data: the chunk around a delta.
+//! Finds the members of a completion chunk, which is the data of one event, without building JSON values.
 //!
-//! The walk reads any member order, white space and unknown members. Of members of one name the last
+//! Members can come in any order, with white space and unknown members between them. Of members of one name the last
 //! counts, as in every common JSON reader. Only the first choice counts: a request has one message.
 
 use crate::json::cursor::Cursor;
@@ -8,7 +8,7 @@ use crate::json::text::unescape;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What a chunk holds; ranges are into its bytes.
+/// The members of a completion chunk, as ranges of its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompletionChunk {
     /// The inside of `choices[0].delta.content` (or of `message.content`).
@@ -27,13 +27,12 @@ pub struct CompletionChunk {
     pub created: Option<Range<usize>>,
     /// Whether it has `choices`.
     pub choices: bool,
-    /// Whether it is of a shape whose copies a template may read: no member that counts comes twice, there
-    /// is but one choice, and it holds a delta.
+    /// Whether a template may read copies of it: no member above comes twice, and it has one choice with a delta.
     pub plain: bool,
 }
 
 impl CompletionChunk {
-    /// Reads a chunk; `None` where it is not a JSON object.
+    /// Reads a chunk; `None` if the bytes are not a JSON object.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut found = Self {
             plain: true,
@@ -77,7 +76,7 @@ impl CompletionChunk {
         cursor.at_end().then_some(found)
     }
 
-    /// Sets a member; twice is not plain.
+    /// Sets a member. A chunk that has it twice is not plain.
     fn once(
         &mut self,
         member: impl Fn(&mut Self) -> &mut Option<Range<usize>>,
@@ -116,7 +115,7 @@ impl CompletionChunk {
                     self.plain = false;
                     self.message(cursor)?;
                 }
-                // Some servers write an empty one in every chunk.
+                // Some servers write an empty string in every chunk.
                 "finish_reason" => {
                     let reason = cursor.string_or_skip()?;
                     self.finish_reason = reason.filter(|reason| !reason.is_empty());
@@ -149,7 +148,7 @@ impl CompletionChunk {
     }
 }
 
-/// A key as text: it may be escaped, though nobody does it.
+/// Returns a key without escapes.
 fn key_text(key: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(key) {
         Ok(key) => unescape(key),
@@ -157,7 +156,7 @@ fn key_text(key: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text of a string's inside; bytes that are not UTF-8 are replaced.
+/// Returns the text of the string whose inside is this range; bytes that are not UTF-8 are replaced.
 pub fn text_at(bytes: &[u8], range: &Range<usize>) -> String {
     let raw = String::from_utf8_lossy(bytes.get(range.clone()).unwrap_or_default());
     unescape(&raw).into_owned()

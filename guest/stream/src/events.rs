@@ -1,4 +1,4 @@
-//! The events of a stream, each with the chunk in it.
+//! Reads the events of a stream, each with the chunk in it.
 
 use crate::completion::CompletionChunk;
 use crate::sse::{Framer, TooLong};
@@ -52,7 +52,7 @@ impl EventReader {
     ///
     /// # Errors
     /// When a line or an event is longer than the limit.
-    // Inlined into a caller that is compiled for size, it would be compiled for size.
+    // Not inlined, since a caller that is compiled for size would compile it for size too.
     #[inline(never)]
     pub fn next<'a>(&'a mut self, bytes: &'a [u8]) -> Result<(usize, Option<Event<'a>>), TooLong> {
         if self.framer.at_event()
@@ -73,7 +73,7 @@ impl EventReader {
             self.chunk = CompletionChunk::read(frame.data);
             match &self.chunk {
                 Some(chunk) => self.template.learn(frame.data, chunk),
-                // Whoever reads the data may find chunks in it after all, so the last one that was read is not known.
+                // The caller may still find chunks in the lines of this data, and a template must be the last chunk read.
                 None => self.template.forget(),
             }
             Event {

@@ -5,7 +5,7 @@
 //! - [`json`] finds where a JSON value ends that arrives in pieces, and unescapes strings.
 //!
 //! Every byte of a reply passes through here, so this crate is compiled for speed and the crates that interpret what it
-//! finds are compiled for size. It keeps no more than it must: an event, or a possible tag, whose end has not come.
+//! finds are compiled for size. It keeps only the event and the possible tag whose end has not come.
 
 mod completion;
 mod events;

@@ -1,18 +1,18 @@
 //! Reads the chunks of a stream by comparing them with one that was read in full.
 //!
-//! In a stream all chunks look alike: only the content, and perhaps `id` and `created`, differ. So a template is the last
-//! plain chunk with holes at these three. A chunk that equals it outside of the holes, and has a whole string or number
-//! inside of each, reads the same way as the template did, since JSON is read from left to right and nothing but the
-//! holes' own text differs. Whatever does not match is read in full and becomes the next template.
+//! The chunks of a stream differ in their content, and perhaps in `id` and `created`. A template is the last chunk that was
+//! read in full, with holes at these three. A chunk that equals it outside the holes, and has a whole string or number in
+//! each hole, has the same members in the same places, since JSON is read from left to right. A chunk that does not match
+//! is read in full and becomes the next template.
 
 use crate::completion::CompletionChunk;
 use memchr::{memchr, memchr2, memchr3};
 use std::ops::Range;
 
-/// Longest chunk that is remembered, content aside; the recorded ones have some 200 bytes.
+/// Longest chunk that becomes a template, without its content. The recorded ones have some 200 bytes.
 const MAX_BYTES: usize = 1024;
 
-/// What may stand in a hole.
+/// What a hole can contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hole {
     /// Letters, digits, `-` and `_`: an id.
@@ -21,21 +21,21 @@ enum Hole {
     Number,
 }
 
-/// Text with holes, as it stands on one side of the content. It ends with text.
+/// Text with holes: all that is before the content, or all that is after it. It ends with text.
 #[derive(Debug, Default)]
 struct Pattern {
-    /// The text, holes left out.
+    /// The text without the holes.
     text: Vec<u8>,
-    /// Where in `text` the holes are, in order.
+    /// The places of the holes in `text`, in order.
     holes: Vec<(usize, Hole)>,
-    /// What matched last, holes and all. Most chunks repeat it, and one comparison is faster than several.
+    /// What matched last, with what was in the holes. Most chunks repeat it, and one comparison is faster than several.
     last: Vec<u8>,
 }
 
-/// A chunk that was read in full, as an event.
+/// The event of a chunk that was read in full.
 #[derive(Debug, Default)]
 pub(crate) struct Template {
-    /// Whether there is one.
+    /// Whether there is such a chunk.
     known: bool,
     before: Pattern,
     after: Pattern,
@@ -52,18 +52,18 @@ pub(crate) struct Match {
 }
 
 impl Template {
-    /// Forgets the chunk: the next one is read in full.
+    /// Forgets the chunk, so that the next one is read in full.
     pub(crate) fn forget(&mut self) {
         self.known = false;
     }
 
-    /// Remembers a chunk that was read in full, if copies of it may be read by comparing.
+    /// Makes a chunk that was read in full the template, if copies of it can be read by comparing.
     pub(crate) fn learn(&mut self, data: &[u8], chunk: &CompletionChunk) {
         self.forget();
         let Some(content) = chunk.content.clone().filter(|_| chunk.plain) else {
             return;
         };
-        // A line end within the data is white space there but would not be in a line.
+        // Data of several lines has line ends as white space, which would end the line of a copy.
         if data.len() - content.len() > MAX_BYTES || memchr2(b'\n', b'\r', data).is_some() {
             return;
         }
@@ -71,7 +71,7 @@ impl Template {
         for (range, hole) in [(&chunk.id, Hole::Id), (&chunk.created, Hole::Number)] {
             let Some(range) = range.clone() else { continue };
             let inside = data.get(range.clone()).unwrap_or_default();
-            // What the hole does not take stays as it is.
+            // A value of another form stays text.
             if hole.length(inside) == Some(inside.len()) {
                 holes.push((range, hole));
             }
@@ -105,7 +105,7 @@ impl Template {
 }
 
 impl Pattern {
-    /// Sets it to `first`, then this part of the data, then `last`.
+    /// Sets the pattern to `first`, this part of the data and `last`.
     fn set(
         &mut self,
         first: &[u8],
@@ -130,7 +130,7 @@ impl Pattern {
         self.text.extend_from_slice(last);
     }
 
-    /// The length of what matches at the start of `bytes`.
+    /// Returns the length of what matches at the start of `bytes`.
     fn length(&mut self, bytes: &[u8]) -> Option<usize> {
         if starts_with(bytes, &self.last) {
             return Some(self.last.len());
@@ -152,7 +152,7 @@ impl Pattern {
 }
 
 impl Hole {
-    /// How many bytes at the start belong into the hole.
+    /// Returns the number of bytes at the start that the hole can contain.
     fn length(self, bytes: &[u8]) -> Option<usize> {
         let length = bytes
             .iter()
@@ -161,19 +161,19 @@ impl Hole {
                 Hole::Id => !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')),
             })
             .unwrap_or(bytes.len());
-        // A number does not begin with 0, but for 0 itself.
+        // JSON has no number with a leading zero.
         let zero = self == Hole::Number && bytes.first() == Some(&b'0') && length > 1;
         (length > 0 && !zero).then_some(length)
     }
 }
 
-/// The index after the text that must stand at `at`.
+/// Returns the index after this text, which must begin at `at`.
 fn text_end(bytes: &[u8], at: usize, text: &[u8]) -> Option<usize> {
     starts_with(bytes.get(at..)?, text).then_some(at + text.len())
 }
 
-/// Whether `bytes` begin with this text, eight bytes at a time: the C function that `starts_with` of the standard library
-/// calls looks at single bytes on wasm.
+/// Returns whether `bytes` begin with this text, eight bytes at a time: the `memcmp` that the standard library's
+/// `starts_with` calls compares single bytes on wasm.
 fn starts_with(bytes: &[u8], text: &[u8]) -> bool {
     let Some(bytes) = bytes.get(..text.len()) else {
         return false;
@@ -187,7 +187,7 @@ fn starts_with(bytes: &[u8], text: &[u8]) -> bool {
     differ == 0 && left_rest.iter().eq(right_rest)
 }
 
-/// The length of a string's inside, and whether it has escapes. Line ends are not part of one here.
+/// Returns the length of a string's inside, and whether it has escapes; `None` if a line end comes first.
 fn content_length(bytes: &[u8]) -> Option<(usize, bool)> {
     let mut at = 0;
     let mut escaped = false;

@@ -1,10 +1,10 @@
-//! Walks over JSON without building it: for envelopes, of which a stream has a hundred thousand.
+//! Walks over JSON without building values, for the chunks of a stream.
 
 use super::scanner::{Scan, Scanner, is_space};
 use super::text::string_end;
 use std::ops::Range;
 
-/// A place in JSON text. Every method gives `None` where the text is not JSON.
+/// A place in JSON text. Every method returns `None` if the text is not JSON.
 pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -16,7 +16,7 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// The next byte that is not white space.
+    /// Returns the next byte that is not white space.
     pub fn peek(&mut self) -> Option<u8> {
         while self.bytes.get(self.at).copied().is_some_and(is_space) {
             self.at += 1;
@@ -24,19 +24,19 @@ impl<'a> Cursor<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Whether nothing but white space is left.
+    /// Returns whether nothing but white space is left.
     pub fn at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
-    /// Takes the byte if it is next.
+    /// Reads the byte if it is next.
     pub fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
-    /// The inside of a string.
+    /// Reads a string and returns the range of its inside.
     pub fn string(&mut self) -> Option<Range<usize>> {
         if !self.eat(b'"') {
             return None;
@@ -47,7 +47,7 @@ impl<'a> Cursor<'a> {
         Some(start..end)
     }
 
-    /// The inside of a string, or `None` inside for a value of another kind.
+    /// Reads any value. Returns the range of its inside if it is a string.
     pub fn string_or_skip(&mut self) -> Option<Option<Range<usize>>> {
         if self.peek()? == b'"' {
             self.string().map(Some)
@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Any value.
+    /// Reads any value and returns its range.
     pub fn skip(&mut self) -> Option<Range<usize>> {
         let first = self.peek()?;
         let start = self.at;
@@ -71,8 +71,7 @@ impl<'a> Cursor<'a> {
         Some(start..self.at)
     }
 
-    /// The members of an object: calls `member` with each key's inside, standing before its value, which
-    /// `member` must take.
+    /// Reads an object. Calls `member` with the inside of each key; it must read the value.
     pub fn members(
         &mut self,
         mut member: impl FnMut(&mut Self, &'a [u8]) -> Option<()>,
@@ -99,7 +98,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The items of an array: calls `item` with each index, standing before the item, which it must take.
+    /// Reads an array. Calls `item` with each index; it must read the item.
     pub fn items(&mut self, mut item: impl FnMut(&mut Self, usize) -> Option<()>) -> Option<()> {
         if !self.eat(b'[') {
             return None;
@@ -121,7 +120,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The length of a number or word at the start. Wrapped in an array, the scanner says where it ends.
+/// Returns the length of the number or word at the start. The scanner reads these in an array only.
 fn scalar(rest: &[u8]) -> Option<usize> {
     let end = rest
         .iter()

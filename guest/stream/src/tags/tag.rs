@@ -1,9 +1,9 @@
-//! The tags that are known, and what each may hold.
+//! The known tags, and what each can contain.
 
-/// A tag that is known.
+/// A known tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
-    /// A source of what the text says.
+    /// A source of the text before it.
     Citation,
     /// The start of a list of entities.
     EnumStart,
@@ -27,7 +27,7 @@ pub enum Tag {
     Answer,
 }
 
-/// What a payload must be.
+/// The kind of a payload.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A JSON object.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
     Answer,
 }
 
-/// Longest payload of a tag whose payload is a word; `ul` and `ol` are known.
+/// Longest payload in bytes of a tag whose payload is a word. `ul` and `ol` are known.
 pub(crate) const MAX_WORD: usize = 16;
 
 impl Tag {
@@ -67,7 +67,7 @@ impl Tag {
     /// The tags within the text of an `<answer>`.
     pub const WITHIN_AN_ANSWER: &[Tag] = &[Tag::Citation];
 
-    /// The closer; without its slash it is the opener.
+    /// Returns the closer. Without its slash it is the opener.
     pub(crate) fn closer(self) -> &'static str {
         match self {
             Tag::Citation => "</citation>",
@@ -84,23 +84,23 @@ impl Tag {
         }
     }
 
-    /// The name, without brackets.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         let closer = self.closer();
         closer.get(2..closer.len() - 1).unwrap_or_default()
     }
 
-    /// The opener after its `<`.
+    /// Returns the opener after its `<`.
     pub(crate) fn opener_rest(self) -> &'static str {
         self.closer().get(2..).unwrap_or_default()
     }
 
-    /// Bytes of the opener.
+    /// Returns the length of the opener in bytes.
     pub(crate) fn opener_len(self) -> usize {
         self.closer().len() - 1
     }
 
-    /// What its payload must be.
+    /// Returns the kind of its payload.
     pub(crate) fn kind(self) -> Kind {
         match self {
             Tag::EnumStart => Kind::Word,
