@@ -1,11 +1,12 @@
-//! Any bytes are imported and framed the same whole and in pieces, and whatever comes out is redacted, checked and shown without a panic.
+//! Checks for any bytes that they are imported and framed in the same way whole and in pieces, and that what comes of them is
+//! redacted, checked and shown without a panic.
 //!
-//! The first byte chooses what the rest is and how it is cut. To start from the samples, from the repository's root:
+//! The first byte chooses what the rest is and how it is cut. Run it from the repository's root, starting with the samples:
 //!
 //! ```text
 //! mkdir -p guest/fuzz/corpus/traffic && for f in fixtures/traffic/*.*; do
 //!   for c in A B C D; do (printf $c; cat $f) > guest/fuzz/corpus/traffic/$(basename $f)-$c; done; done
-//! cargo +nightly fuzz run traffic --fuzz-dir guest/fuzz -- -max_len=20000 -max_total_time=600
+//! cargo fuzz run --sanitizer none --fuzz-dir guest/fuzz traffic -- -max_len=20000 -max_total_time=600
 //! ```
 
 #![no_main]

@@ -1,10 +1,10 @@
-//! Serde for a string that is JSON text: it is written as the value it stands for.
+//! Serde functions for a string that holds JSON text: it is written as the value that it represents.
 
 use serde::de::{Deserialize as _, Deserializer};
 use serde::ser::{Serialize as _, Serializer};
 use serde_json::value::RawValue;
 
-/// Writes JSON text as it is; text that is not JSON becomes a string.
+/// Writes JSON text as a value; text that is not JSON becomes a string.
 pub(crate) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(raw) => raw.serialize(serializer),

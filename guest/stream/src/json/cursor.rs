@@ -1,42 +1,43 @@
-//! Walks over JSON without building it: for envelopes, of which a stream has a hundred thousand.
+//! Walks over JSON without building values, for the chunks of a stream.
 
 use super::scanner::{Scan, Scanner, is_space};
 use super::text::string_end;
 use std::ops::Range;
 
-/// A place in JSON text. Every method gives `None` where the text is not JSON.
-pub(crate) struct Cursor<'a> {
+/// A place in JSON text. Every method returns `None` if the text is not JSON.
+pub struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// Creates a cursor at the start of some JSON text.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
-    /// The next byte that is not white space.
-    pub(crate) fn peek(&mut self) -> Option<u8> {
+    /// Returns the next byte that is not white space.
+    pub fn peek(&mut self) -> Option<u8> {
         while self.bytes.get(self.at).copied().is_some_and(is_space) {
             self.at += 1;
         }
         self.bytes.get(self.at).copied()
     }
 
-    /// Whether nothing but white space is left.
-    pub(crate) fn at_end(&mut self) -> bool {
+    /// Returns whether nothing but white space is left.
+    pub fn at_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
-    /// Takes the byte if it is next.
-    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+    /// Reads the byte if it is next.
+    pub fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.at += usize::from(found);
         found
     }
 
-    /// The inside of a string.
-    pub(crate) fn string(&mut self) -> Option<Range<usize>> {
+    /// Reads a string and returns the range of its inside.
+    pub fn string(&mut self) -> Option<Range<usize>> {
         if !self.eat(b'"') {
             return None;
         }
@@ -46,8 +47,8 @@ impl<'a> Cursor<'a> {
         Some(start..end)
     }
 
-    /// The inside of a string, or `None` inside for a value of another kind.
-    pub(crate) fn string_or_skip(&mut self) -> Option<Option<Range<usize>>> {
+    /// Reads any value. Returns the range of its inside if it is a string.
+    pub fn string_or_skip(&mut self) -> Option<Option<Range<usize>>> {
         if self.peek()? == b'"' {
             self.string().map(Some)
         } else {
@@ -55,8 +56,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Any value.
-    pub(crate) fn skip(&mut self) -> Option<Range<usize>> {
+    /// Reads any value and returns its range.
+    pub fn skip(&mut self) -> Option<Range<usize>> {
         let first = self.peek()?;
         let start = self.at;
         let rest = self.bytes.get(start..)?;
@@ -70,9 +71,8 @@ impl<'a> Cursor<'a> {
         Some(start..self.at)
     }
 
-    /// The members of an object: calls `member` with each key's inside, standing before its value, which
-    /// `member` must take.
-    pub(crate) fn members(
+    /// Reads an object. Calls `member` with the inside of each key; it must read the value.
+    pub fn members(
         &mut self,
         mut member: impl FnMut(&mut Self, &'a [u8]) -> Option<()>,
     ) -> Option<()> {
@@ -98,11 +98,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The items of an array: calls `item` with each index, standing before the item, which it must take.
-    pub(crate) fn items(
-        &mut self,
-        mut item: impl FnMut(&mut Self, usize) -> Option<()>,
-    ) -> Option<()> {
+    /// Reads an array. Calls `item` with each index; it must read the item.
+    pub fn items(&mut self, mut item: impl FnMut(&mut Self, usize) -> Option<()>) -> Option<()> {
         if !self.eat(b'[') {
             return None;
         }
@@ -123,7 +120,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The length of a number or word at the start. Wrapped in an array, the scanner says where it ends.
+/// Returns the length of the number or word at the start. The scanner reads these in an array only.
 fn scalar(rest: &[u8]) -> Option<usize> {
     let end = rest
         .iter()

@@ -1,7 +1,7 @@
-//! Framing: WHATWG server-sent events over bytes.
+//! Cuts bytes into server-sent events as WHATWG defines them.
 //!
-//! Lines end in LF, CR or CRLF; a CRLF may be cut between reads. A blank line ends an event, and so does
-//! the end of the stream (the one leniency). Only `data` matters here; `event`, `id` and `retry` are
+//! Lines end in LF, CR or CRLF; a CRLF may be cut between reads. A blank line ends an event. So does
+//! the end of the stream, which the standard does not allow. Only `data` matters here; `event`, `id` and `retry` are
 //! known and skipped, any other field is unknown and skipped. Bytes are never decoded here.
 //!
 //! An event ends with the first byte of its blank line's end (so after the CR of a CRLF): it is
@@ -9,7 +9,7 @@
 
 use memchr::memchr2;
 
-/// One event's data and its place.
+/// The data of one event.
 pub(crate) struct Frame<'a> {
     /// The lines of its data, joined by LF.
     pub data: &'a [u8],
@@ -17,15 +17,15 @@ pub(crate) struct Frame<'a> {
     pub at: u64,
 }
 
-/// A line or an event is longer than the limit; found at this offset.
+/// A line or an event is longer than the limit. Holds the offset at which that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooLong(pub u64);
+pub struct TooLong(pub u64);
 
 /// Cuts a stream into events.
 #[derive(Debug)]
 pub(crate) struct Framer {
     limit: usize,
-    /// Bytes consumed.
+    /// The number of bytes read.
     offset: u64,
     /// The beginning of a line whose end has not come.
     line: Vec<u8>,
@@ -33,15 +33,19 @@ pub(crate) struct Framer {
     data: Vec<u8>,
     /// Whether the event has a data field at all.
     has_data: bool,
-    /// The last byte was a CR that ended a line, so a LF now belongs to it.
+    /// Whether the last byte was a CR that ended a line, so that an LF now belongs to it.
     after_cr: bool,
     first_line: bool,
     /// Whether a known field or a comment was seen: the stream is one of events.
     pub recognised: bool,
 }
 
-/// Most memory that is kept for the data of the next event. Most events have some hundred bytes.
+/// Most memory in bytes that is kept for the data of the next event. Most events have some hundred bytes.
 const KEPT_BYTES: usize = 64 << 10;
+
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
@@ -59,37 +63,30 @@ impl Framer {
         }
     }
 
-    /// Bytes consumed.
+    /// Returns the number of bytes read.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Whether the next byte begins an event and nothing is held: then a caller may read a whole event
-    /// by itself and [`Framer::skip`] it.
+    /// Returns whether the next byte begins an event. Then a caller may read a whole event itself and [`Framer::skip`] it.
     pub(crate) fn at_event(&self) -> bool {
         self.line.is_empty() && !self.has_data && !self.after_cr && !self.first_line
     }
 
-    /// The data so far of an event that has not ended. Real streams end after the line of their last event, without the
-    /// blank line.
-    pub(crate) fn open_event(&self) -> &[u8] {
-        if self.has_data { &self.data } else { &[] }
-    }
-
-    /// Takes note that the caller read this many bytes: one or more whole events.
+    /// Skips whole events of this many bytes, which the caller read.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.offset += bytes as u64;
         self.recognised = true;
     }
 
-    /// Reads from `chunk` up to the end of an event or of the chunk; gives the bytes used, and the event.
+    /// Reads from `chunk` up to the end of an event or of the chunk. Returns the number of bytes read, and the event.
     pub(crate) fn next<'a>(
         &'a mut self,
         chunk: &'a [u8],
     ) -> Result<(usize, Option<Frame<'a>>), TooLong> {
         self.clear_delivered();
         let mut used = 0;
-        // Data that lies whole in this chunk is not copied.
+        // Data that is complete in this chunk is not copied.
         let mut direct: Option<&'a [u8]> = None;
         loop {
             let rest = chunk.get(used..).unwrap_or_default();
@@ -103,8 +100,10 @@ impl Framer {
                 }
             }
             // Blank lines between events, of which there can be any number.
-            if !self.has_data && !self.first_line && self.line.is_empty() && first == b'\n' {
-                let blank = rest.iter().take_while(|&&byte| byte == b'\n').count();
+            if !self.has_data && !self.first_line && self.line.is_empty() && is_line_end(first) {
+                let blank = rest.iter().take_while(|&&byte| is_line_end(byte)).count();
+                let last = rest.get(blank - 1);
+                self.after_cr = last == Some(&b'\r');
                 used += blank;
                 self.offset += blank as u64;
                 continue;
@@ -150,12 +149,12 @@ impl Framer {
         Ok((used, None))
     }
 
-    /// The data so far of the event that has not ended.
+    /// Returns the data so far of the event that has not ended.
     pub(crate) fn open_data(&self) -> &[u8] {
         if self.has_data { &self.data } else { &[] }
     }
 
-    /// The end of the stream: the line and the event that are still open.
+    /// Reads the end of the stream: ends the open line and the open event.
     pub(crate) fn finish(&mut self) -> Result<Option<Frame<'_>>, TooLong> {
         self.clear_delivered();
         if !self.line.is_empty() {
@@ -168,7 +167,7 @@ impl Framer {
         }))
     }
 
-    /// A line that came in pieces has ended.
+    /// Ends a line that came in pieces.
     fn end_line(&mut self, direct: &mut Option<&[u8]>) -> Result<(), TooLong> {
         let mut line = std::mem::take(&mut self.line);
         let stripped = self.strip_bom(&line);
@@ -183,7 +182,7 @@ impl Framer {
             }
             return self.append(value);
         }
-        // The first line of an event is its data, and not copied: it can be as long as the limit allows.
+        // The first line of an event becomes its data without a copy, since it can be as long as the limit.
         let before = line.len() - value.len();
         line.drain(..before);
         self.has_data = true;
@@ -191,7 +190,7 @@ impl Framer {
         Ok(())
     }
 
-    /// Forgets the data of the event that the call before delivered; the memory of a large one is given back.
+    /// Clears the data of the event that the last call returned, and frees the memory of a large one.
     fn clear_delivered(&mut self) {
         if self.has_data {
             return;
@@ -210,7 +209,7 @@ impl Framer {
         }
     }
 
-    /// The value if the line is a `data` field.
+    /// Returns the value if the line is a `data` field.
     fn field<'a>(&mut self, line: &'a [u8]) -> Option<&'a [u8]> {
         if let Some(rest) = line.strip_prefix(b"data") {
             match rest.first() {
@@ -233,7 +232,7 @@ impl Framer {
         None
     }
 
-    /// One more line of data, left in the chunk if it is the first.
+    /// Adds a line of data. The first line of an event is returned instead, and stays in the chunk.
     fn add<'a>(
         &mut self,
         value: &'a [u8],

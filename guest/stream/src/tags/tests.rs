@@ -36,13 +36,13 @@ fn tags(answers: bool) -> &'static [Tag] {
 /// Reads content cut into pieces; unclosed at the end is text.
 fn log<'a>(answers: bool, limit: usize, pieces: impl IntoIterator<Item = &'a str>) -> Log {
     let mut log = Log::default();
-    let mut recogniser = Recogniser::new(tags(answers), limit);
+    let mut scanner = TagScanner::new(tags(answers), limit);
     for piece in pieces {
-        recogniser.feed(piece, &mut log);
+        scanner.feed(piece, &mut log);
     }
-    while recogniser.is_holding() {
-        recogniser.end_as_bare_answer(&mut log);
-        recogniser.end_as_text(&mut log);
+    while scanner.is_holding() {
+        scanner.end_as_bare_answer(&mut log);
+        scanner.end_as_text(&mut log);
     }
     log
 }
@@ -174,10 +174,10 @@ proptest! {
 #[test]
 fn text_is_passed_on_at_once() {
     let mut log = Log::default();
-    let mut recogniser = Recogniser::new(tags(true), 100);
-    recogniser.feed("a < b <cita", &mut log);
+    let mut scanner = TagScanner::new(tags(true), 100);
+    scanner.feed("a < b <cita", &mut log);
     assert_eq!(log.0, [(None, "a < b ".to_owned())]);
-    recogniser.feed("x", &mut log);
+    scanner.feed("x", &mut log);
     assert_eq!(log.0, [(None, "a < b <citax".to_owned())]);
 }
 

@@ -1,4 +1,4 @@
-//! An index over a growing list: finds an equal item in a time that hardly depends on the list's length.
+//! An index over a growing list, for finding an equal item in logarithmic time.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,13 +9,13 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 /// An ordered map of 64-bit hashes and not a hash table: a hostile stream can choose items that share a bucket of a
 /// table, but not items that share all bits of the hash. Two that do are told apart by comparing them.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(BTreeMap<u64, u32>);
+pub(crate) struct PlaceIndex(BTreeMap<u64, u32>);
 
 /// Bytes of memory that an entry of the map takes, in nodes that are on average two thirds full.
 pub(crate) const ENTRY_BYTES: usize = 24;
 
-impl Seen {
-    /// Returns the place of the item that `same` says is equal; else notes the item at the place `next` and returns `None`.
+impl PlaceIndex {
+    /// Returns the place of the item that `same` says is equal; else adds the item with the place `next` and returns `None`.
     pub(crate) fn find(
         &mut self,
         item: &impl Hash,
@@ -42,7 +42,7 @@ impl Seen {
         }
     }
 
-    /// Appends the text to the list this is the index of, unless the list has it; returns whether it was new.
+    /// Appends the text to the list that this is the index of, unless it is in it. Returns whether it was new.
     pub(crate) fn push(&mut self, text: &str, list: &mut Vec<String>) -> bool {
         let same = |place: usize| list.get(place).is_some_and(|known| known == text);
         let new = self.find(&text, list.len(), same).is_none();
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn each_text_is_kept_once_in_order() {
-        let mut seen = Seen::default();
+        let mut seen = PlaceIndex::default();
         let mut list = Vec::new();
         for (text, new) in [
             ("a", true),
@@ -80,7 +80,7 @@ mod tests {
         impl Hash for Same {
             fn hash<H: std::hash::Hasher>(&self, _: &mut H) {}
         }
-        let mut seen = Seen::default();
+        let mut seen = PlaceIndex::default();
         assert_eq!(seen.find(&Same, 0, |_| false), None);
         assert_eq!(seen.find(&Same, 1, |place| place == 1), None);
         assert_eq!(seen.find(&Same, 2, |place| place == 1), Some(1));

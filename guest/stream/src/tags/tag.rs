@@ -1,24 +1,35 @@
-//! The tags that are known, and what each may hold.
+//! The known tags, and what each can contain.
 
-/// A tag that is known.
+/// A known tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tag {
+pub enum Tag {
+    /// A source of the text before it.
     Citation,
+    /// The start of a list of entities.
     EnumStart,
+    /// An entity.
     EnumItem,
+    /// The end of a list of entities.
     EnumEnd,
+    /// What the call used and cost.
     Usage,
+    /// The queries of an iteration of research.
     Queries,
+    /// A query whose results are being read.
     Analyzing,
+    /// The result of a query.
     Thinking,
+    /// How far the research has come.
     Progress,
+    /// What the research could not find.
     Blindspots,
+    /// The answer of research.
     Answer,
 }
 
-/// What a payload must be.
+/// The kind of a payload.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A JSON object.
     Object,
     /// A JSON array or object.
@@ -31,12 +42,12 @@ pub(super) enum Kind {
     Answer,
 }
 
-/// Longest payload of a tag whose payload is a word; `ul` and `ol` are known.
-pub(super) const MAX_WORD: usize = 16;
+/// Longest payload in bytes of a tag whose payload is a word. `ul` and `ol` are known.
+pub(crate) const MAX_WORD: usize = 16;
 
 impl Tag {
     /// The tags of a reply in research: all of them.
-    pub(crate) const OF_RESEARCH: &[Tag] = &[
+    pub const OF_RESEARCH: &[Tag] = &[
         Tag::Citation,
         Tag::EnumStart,
         Tag::EnumItem,
@@ -51,13 +62,13 @@ impl Tag {
     ];
 
     /// The tags of a reply that is a single answer: all but `<answer>`, which is text there.
-    pub(crate) const OF_AN_ANSWER: &[Tag] = Self::OF_RESEARCH.split_at(10).0;
+    pub const OF_AN_ANSWER: &[Tag] = Self::OF_RESEARCH.split_at(10).0;
 
     /// The tags within the text of an `<answer>`.
-    pub(crate) const WITHIN_AN_ANSWER: &[Tag] = &[Tag::Citation];
+    pub const WITHIN_AN_ANSWER: &[Tag] = &[Tag::Citation];
 
-    /// The closer; without its slash it is the opener.
-    pub(super) fn closer(self) -> &'static str {
+    /// Returns the closer. Without its slash it is the opener.
+    pub(crate) fn closer(self) -> &'static str {
         match self {
             Tag::Citation => "</citation>",
             Tag::EnumStart => "</enum_start>",
@@ -73,24 +84,24 @@ impl Tag {
         }
     }
 
-    /// The name, without brackets.
-    pub(crate) fn name(self) -> &'static str {
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
         let closer = self.closer();
         closer.get(2..closer.len() - 1).unwrap_or_default()
     }
 
-    /// The opener after its `<`.
-    pub(super) fn opener_rest(self) -> &'static str {
+    /// Returns the opener after its `<`.
+    pub(crate) fn opener_rest(self) -> &'static str {
         self.closer().get(2..).unwrap_or_default()
     }
 
-    /// Bytes of the opener.
-    pub(super) fn opener_len(self) -> usize {
+    /// Returns the length of the opener in bytes.
+    pub(crate) fn opener_len(self) -> usize {
         self.closer().len() - 1
     }
 
-    /// What its payload must be.
-    pub(super) fn kind(self) -> Kind {
+    /// Returns the kind of its payload.
+    pub(crate) fn kind(self) -> Kind {
         match self {
             Tag::EnumStart => Kind::Word,
             Tag::EnumEnd => Kind::Empty,

@@ -1,15 +1,15 @@
 //! Finds the end of a JSON value in bytes that arrive in pieces, and the first byte that cannot belong
-//! to one. Holds no text: a few words of state, whatever the size of the value.
+//! to one. The state is a few words, whatever the size of the value.
 
+use super::MAX_DEPTH;
 use super::text::{escape_end, special};
-use crate::limits::MAX_DEPTH;
 
 /// Words of 64 levels each.
 const WORDS: usize = MAX_DEPTH as usize / 64;
 
-/// What a run over some bytes came to.
+/// The result of reading some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scan {
+pub enum Scan {
     /// All bytes belong to the value and it goes on.
     More,
     /// The value ends before this index.
@@ -18,7 +18,7 @@ pub(crate) enum Scan {
     Bad(usize),
 }
 
-/// Where in the grammar the next byte stands.
+/// The place of the next byte in the grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// A value, or white space before it.
@@ -59,11 +59,11 @@ enum State {
     ExponentDigits,
 }
 
-/// What one byte led to.
+/// The result of reading one byte.
 enum Step {
-    /// On to this state.
+    /// The next byte is read in this state.
     To(State),
-    /// The byte is not part of the number before it: look at it again in this state.
+    /// The byte is not part of the number before it and is read again in this state.
     Again(State),
     /// The root value is complete with this byte.
     End,
@@ -73,16 +73,23 @@ enum Step {
 
 /// An incremental validator for one value whose root is an object, an array or a string.
 #[derive(Clone, Debug)]
-pub(crate) struct Scanner {
+pub struct Scanner {
     state: State,
-    /// One bit a level, the outermost first: 1 for an object.
+    /// One bit for each level, the outermost first: 1 for an object.
     stack: [u64; WORDS],
     depth: u32,
 }
 
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Scanner {
-    /// A scanner before the first byte of a value.
-    pub(crate) fn new() -> Self {
+    /// Creates a scanner before the first byte of a value.
+    #[must_use]
+    pub const fn new() -> Self {
         Self {
             state: State::Value,
             stack: [0; WORDS],
@@ -90,13 +97,13 @@ impl Scanner {
         }
     }
 
-    /// Whether nothing but white space has come.
-    pub(crate) fn is_fresh(&self) -> bool {
+    /// Returns whether only white space was read.
+    pub fn is_fresh(&self) -> bool {
         self.depth == 0 && self.state == State::Value
     }
 
-    /// Reads on. After `Done` or `Bad` the scanner is spent.
-    pub(crate) fn run(&mut self, bytes: &[u8]) -> Scan {
+    /// Reads the next bytes. After `Done` or `Bad` the scanner must not be used again.
+    pub fn run(&mut self, bytes: &[u8]) -> Scan {
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
             if let State::Text { key } = self.state {
@@ -111,7 +118,7 @@ impl Scanner {
                 } else if let Some(end) = escape_end(bytes, found) {
                     at = end;
                 } else {
-                    // Cut or wrong: byte by byte, to go on after a cut and to name the wrong byte.
+                    // An escape that is cut or wrong is read byte by byte, to go on after a cut and to find the wrong byte.
                     self.state = State::Escape { key };
                 }
                 continue;
@@ -129,7 +136,7 @@ impl Scanner {
         Scan::More
     }
 
-    /// After the closing quote of a string.
+    /// Ends a string after its closing quote.
     fn close_text(&mut self, key: bool, end: usize) -> Option<Scan> {
         self.state = if key { State::Colon } else { State::Next };
         (!key && self.depth == 0).then_some(Scan::Done(end))
@@ -168,7 +175,7 @@ impl Scanner {
             b'{' => self.push(true),
             b'[' => self.push(false),
             b'"' => Step::To(State::Text { key: false }),
-            // Numbers and words need a container: at the root nothing would say where they end.
+            // Numbers and words must be in a container, which shows where they end.
             _ if self.depth == 0 => self.space(byte),
             b'-' => Step::To(State::Minus),
             b'0' => Step::To(State::Zero),
@@ -184,7 +191,7 @@ impl Scanner {
 
     fn push(&mut self, object: bool) -> Step {
         let bit = 1 << (self.depth % 64);
-        // The stack has a word for every allowed depth, so running out of words is being too deep.
+        // The stack has a bit for each allowed level, so a level without one is too deep.
         let Some(word) = self.stack.get_mut(self.depth as usize / 64) else {
             return Step::Bad;
         };
@@ -197,7 +204,7 @@ impl Scanner {
         })
     }
 
-    /// Whether the innermost container is an object.
+    /// Returns whether the innermost container is an object.
     fn in_object(&self) -> bool {
         let level = self.depth.saturating_sub(1);
         let word = self.stack.get(level as usize / 64);
@@ -245,8 +252,8 @@ impl Scanner {
     }
 }
 
-/// JSON white space.
-pub(crate) fn is_space(byte: u8) -> bool {
+/// Returns whether the byte is JSON white space.
+pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 

@@ -1,90 +1,101 @@
-//! Recognises tags in the concatenated content, byte by byte.
+//! Separates text and tags in the concatenated contents of a stream, byte by byte.
 //!
 //! After a known opener comes a payload of the kind that the tag has, then optional white space, then
 //! the exact closer. At the first byte that cannot continue this, only the opener is text, and reading
 //! goes on right after it.
 //!
-//! **Linear time.** Going back to just after an opener reads some bytes again, but not many times: an
-//! opener inside of a candidate's JSON lies inside a string of it, whereas the candidate that begins there
-//! starts outside of one. So at every byte after that the two disagree on whether they are in a string, and
-//! the first quote or backslash that suits one is wrong for a third. At most two candidates can thus be
-//! alive at a byte. For the bare text of an answer, where the closer was looked for is remembered; the tags
-//! behind an open answer are looked for up to the first that is found, and reading goes on from there.
+//! **Linear time.** After a candidate has failed, reading goes back to just after its opener, but each byte is read at most
+//! three times. An opener inside the JSON of a candidate is inside a string of that JSON, while the candidate that begins
+//! there is outside of a string. So at each later byte the two disagree on whether it is in a string, and no third candidate
+//! can agree with neither: at most two are valid at a byte. For the bare text of an answer, the scanner remembers how far it
+//! has looked for the closer. Tags after an unclosed answer are looked for up to the first, and reading goes on from there.
 
 mod tag;
+
 use crate::json::scanner::{Scan, Scanner, is_space};
+use crate::json::text::unescape_in_parts;
 use memchr::memchr;
 
-pub(crate) use tag::Tag;
+pub use tag::Tag;
 use tag::{Kind, MAX_WORD};
 
-/// Most memory that is kept for the next possible tag. Most tags have some hundred bytes.
+/// Most memory in bytes that is kept for the next possible tag. Most tags have some hundred bytes.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// What becomes of the content.
-pub(crate) trait Sink {
-    /// Text outside of tags.
+/// Receives the parts of the content.
+pub trait Sink {
+    /// Receives text outside of tags.
     fn text(&mut self, text: &str);
-    /// A closed tag; the payload without surrounding white space, except for a bare answer.
+    /// Receives a closed tag. White space after the payload can be part of it.
     fn tag(&mut self, tag: Tag, payload: &str);
-    /// A payload is over its limit: its opener becomes text.
+    /// Is told that the payload of a tag is over the limit, so that its opener becomes text.
     fn over_limit(&mut self, tag: Tag);
 }
 
-/// What opener stands at a `<`.
+/// The opener that begins at a `<`.
 enum Opener {
     Known(Tag),
-    /// The bytes end before it is decided.
+    /// The bytes end too early to tell.
     Undecided,
     No,
 }
 
-/// How far a candidate's payload was read. Indexes count from the candidate's `<`.
+/// What is being read of a possible tag. Indexes count from the candidate's `<`.
 #[derive(Debug)]
-enum Phase {
+enum PayloadState {
+    /// A JSON value.
     Json(Scanner),
-    /// After the payload, in white space or the closer.
-    Closing {
-        payload_end: usize,
-    },
+    /// White space or the closer, after the payload.
+    Closing { payload_end: usize },
+    /// A word.
     Word,
+    /// The bare text of an answer.
     Bare,
 }
 
+/// A possible tag.
 #[derive(Debug)]
 struct Candidate {
     tag: Tag,
-    phase: Phase,
-    /// Where to read on.
+    state: PayloadState,
+    /// The index of the next byte to read.
     at: usize,
 }
 
-enum Verdict {
+/// The result of reading a candidate.
+enum CandidateResult {
+    /// It can still become a tag.
     More,
+    /// It is no tag.
     Fail,
+    /// Its payload is over the limit.
     OverLimit,
+    /// It is a tag.
     Done { payload_end: usize, end: usize },
 }
 
-/// Cuts content into text and tags.
+/// Cuts content, which comes in pieces of any size, into text and tags.
 #[derive(Debug)]
-pub(crate) struct Recogniser {
-    /// What is a tag; anything else is text.
+pub struct TagScanner {
+    /// The tags that are recognised; all else is text.
     tags: &'static [Tag],
-    /// Longest payload.
+    /// Longest payload in bytes.
     limit: usize,
-    /// Held-back content from `start` on: it begins with the `<` of a possible tag.
+    /// Content that is held back, from `start` on. It begins with the `<` of a possible tag.
     held: String,
     start: usize,
     candidate: Option<Candidate>,
-    /// Bytes of content before `held`.
+    /// The number of bytes of content before `held`.
     base: u64,
+    /// Memory for contents without their escapes.
+    unescaped: String,
     /// No `</answer>` begins before this byte of the content (from where it was last looked for).
     no_answer_end_before: u64,
 }
 
-impl Recogniser {
-    pub(crate) fn new(tags: &'static [Tag], limit: usize) -> Self {
+impl TagScanner {
+    /// Creates a scanner for these tags, whose payloads have at most `limit` bytes.
+    pub fn new(tags: &'static [Tag], limit: usize) -> Self {
         Self {
             tags,
             limit,
@@ -92,17 +103,38 @@ impl Recogniser {
             start: 0,
             candidate: None,
             base: 0,
+            unescaped: String::new(),
             no_answer_end_before: 0,
         }
     }
 
-    /// Whether a possible tag is held back.
-    pub(crate) fn is_holding(&self) -> bool {
+    /// Returns whether a possible tag is held back.
+    pub fn is_holding(&self) -> bool {
         self.start < self.held.len()
     }
 
-    /// The next content.
-    pub(crate) fn feed(&mut self, content: &str, sink: &mut impl Sink) {
+    /// Reads the next content, given as the inside of a JSON string. Bytes that are not UTF-8 are replaced.
+    // Not inlined, since a caller that is compiled for size would compile it for size too.
+    #[inline(never)]
+    pub fn feed_json(&mut self, raw: &[u8], escaped: bool, sink: &mut dyn Sink) {
+        let lossy;
+        let raw = match std::str::from_utf8(raw) {
+            Ok(raw) => raw,
+            Err(_) => {
+                lossy = String::from_utf8_lossy(raw).into_owned();
+                &lossy
+            }
+        };
+        if !escaped {
+            return self.feed(raw, sink);
+        }
+        let mut unescaped = std::mem::take(&mut self.unescaped);
+        unescape_in_parts(raw, &mut unescaped, |part| self.feed(part, sink));
+        self.unescaped = unescaped;
+    }
+
+    /// Reads the next content.
+    pub fn feed(&mut self, content: &str, sink: &mut dyn Sink) {
         if !self.is_holding() {
             let keep = self.scan(content, sink);
             self.base += keep as u64;
@@ -115,14 +147,14 @@ impl Recogniser {
         self.scan_held(sink);
     }
 
-    /// Reads on in what is held.
-    pub(crate) fn scan_held(&mut self, sink: &mut impl Sink) {
+    /// Reads what is held back.
+    pub fn scan_held(&mut self, sink: &mut dyn Sink) {
         let held = std::mem::take(&mut self.held);
         let done = self.scan(held.get(self.start..).unwrap_or_default(), sink);
         self.held = held;
         self.start += done;
         self.base += done as u64;
-        // Moving the rest to the front only when it is the smaller half keeps this linear.
+        // The rest is moved to the front only if it is the smaller half, which keeps this linear.
         if self.start == self.held.len() {
             self.held.clear();
             self.held.shrink_to(KEPT_BYTES);
@@ -133,31 +165,31 @@ impl Recogniser {
         }
     }
 
-    /// The end of the content: an answer whose JSON never closed is bare text, if it has a closer.
-    pub(crate) fn end_as_bare_answer(&mut self, sink: &mut impl Sink) {
+    /// Reads an open answer as bare text, at the end of the content: its JSON has no end, but it may have a closer.
+    pub fn end_as_bare_answer(&mut self, sink: &mut dyn Sink) {
         while let Some(candidate) = &mut self.candidate
             && candidate.tag == Tag::Answer
-            && !matches!(candidate.phase, Phase::Bare)
+            && !matches!(candidate.state, PayloadState::Bare)
         {
-            candidate.phase = Phase::Bare;
+            candidate.state = PayloadState::Bare;
             self.scan_held(sink);
         }
     }
 
-    /// The end of the content: the held opener is text, and reading goes on after it.
-    pub(crate) fn end_as_text(&mut self, sink: &mut impl Sink) {
+    /// Passes the held opener on as text, at the end of the content, and reads on after it.
+    pub fn end_as_text(&mut self, sink: &mut dyn Sink) {
         if !self.is_holding() {
             return;
         }
         let opener = match self.candidate.take() {
             Some(candidate) => {
-                // A bare answer that is open at the end has no closer after it, and so no other has one.
-                if matches!(candidate.phase, Phase::Bare) {
+                // No closer comes after a bare answer that is open at the end, so no later answer has one either.
+                if matches!(candidate.state, PayloadState::Bare) {
                     self.tags = Tag::OF_AN_ANSWER;
                 }
                 candidate.tag.opener_len()
             }
-            // An opener that was not decided: none of its bytes but the first is a `<`.
+            // The beginning of an opener: only its first byte is a `<`.
             None => self.held.len() - self.start,
         };
         let end = self.start + opener;
@@ -167,21 +199,21 @@ impl Recogniser {
         self.scan_held(sink);
     }
 
-    /// Whether an answer is held open.
-    pub(crate) fn holds_answer(&self) -> bool {
+    /// Returns whether an unclosed answer is held back.
+    pub fn holds_answer(&self) -> bool {
         let candidate = self.candidate.as_ref();
         candidate.is_some_and(|candidate| candidate.tag == Tag::Answer)
     }
 
-    /// Whether what is held open is an answer, and JSON so far.
-    pub(crate) fn holds_json_answer(&self) -> bool {
-        let bare = |candidate: &Candidate| matches!(candidate.phase, Phase::Bare);
+    /// Returns whether an unclosed answer is held back that is JSON so far.
+    pub fn holds_json_answer(&self) -> bool {
+        let bare = |candidate: &Candidate| matches!(candidate.state, PayloadState::Bare);
         self.holds_answer() && !self.candidate.as_ref().is_some_and(bare)
     }
 
-    /// The end of the content: takes out what is held, of an answer as much as is its own. Gives the
-    /// possible tag, if its opener was whole, and its payload so far.
-    pub(crate) fn take_open(&mut self) -> (Option<Tag>, String) {
+    /// Removes the held tag, at the end of the content. Returns it, if its opener was whole, and its payload so far. Of an
+    /// answer, the payload ends before the tags that follow it.
+    pub fn take_open(&mut self) -> (Option<Tag>, String) {
         let held = std::mem::take(&mut self.held);
         let tag = self.candidate.take().map(|candidate| candidate.tag);
         let from = self.start + tag.map_or(0, Tag::opener_len);
@@ -197,8 +229,8 @@ impl Recogniser {
         (tag, taken)
     }
 
-    /// How much of an open answer's payload is the answer: all before the first whole tags that do not lie
-    /// within its JSON. Where the upstream was cut short, it goes on with its usage and closes nothing.
+    /// Returns the length of an unclosed answer: all before the first whole tags that are not inside its JSON. An upstream
+    /// that stops early does not close its answer but still sends its usage.
     fn answer_length(&mut self, payload: &str) -> usize {
         let bytes = payload.as_bytes();
         let json = match Scanner::new().run(bytes) {
@@ -207,7 +239,7 @@ impl Recogniser {
             Scan::More => return bytes.len(),
         };
         let tags = std::mem::replace(&mut self.tags, Tag::OF_AN_ANSWER);
-        // Tags that follow one another begin at `run`; the last of them ends at `last`.
+        // Tags with nothing between them begin at `run`; the last of them ends at `last`.
         let (mut run, mut last, mut at) = (0, 0, 0);
         let length = loop {
             let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
@@ -216,7 +248,8 @@ impl Recogniser {
             at += found;
             let rest = bytes.get(at..).unwrap_or_default();
             if let Opener::Known(tag) = self.opener(rest)
-                && let Verdict::Done { end, .. } = self.read_on(&mut Candidate::new(tag), rest, at)
+                && let CandidateResult::Done { end, .. } =
+                    self.read_on(&mut Candidate::new(tag), rest, at)
             {
                 let between = bytes.get(last..at).unwrap_or_default();
                 if last == 0 || !between.trim_ascii().is_empty() {
@@ -235,14 +268,16 @@ impl Recogniser {
         length
     }
 
-    /// Reads `content`, which begins with the candidate if there is one; gives the index of what to hold.
-    fn scan(&mut self, content: &str, sink: &mut impl Sink) -> usize {
+    /// Reads `content`, which begins with the candidate if there is one. Returns the index from which it must be held back.
+    fn scan(&mut self, content: &str, sink: &mut dyn Sink) -> usize {
         let bytes = content.as_bytes();
-        // Text not yet passed on begins at `text`; the next byte to look at is `at`.
+        // Text that was not passed on begins at `text`; `at` is the next byte to read.
         let (mut text, mut at) = (0, 0);
         loop {
-            if self.candidate.is_none() {
-                // A search takes some time to begin, which adds up where a `<` follows another.
+            let mut candidate = if let Some(candidate) = self.candidate.take() {
+                candidate
+            } else {
+                // A search takes some time to start, which adds up where a `<` follows another.
                 if bytes.get(at) != Some(&b'<') {
                     let Some(found) = memchr(b'<', bytes.get(at..).unwrap_or_default()) else {
                         emit(content, text, content.len(), sink);
@@ -259,27 +294,24 @@ impl Recogniser {
                         emit(content, text, at, sink);
                         return at;
                     }
-                    Opener::Known(tag) => self.candidate = Some(Candidate::new(tag)),
+                    Opener::Known(tag) => Candidate::new(tag),
                 }
-            }
-            let Some(mut candidate) = self.candidate.take() else {
-                continue;
             };
             let from = bytes.get(at..).unwrap_or_default();
             match self.read_on(&mut candidate, from, at) {
-                Verdict::More => {
+                CandidateResult::More => {
                     self.candidate = Some(candidate);
                     emit(content, text, at, sink);
                     return at;
                 }
-                Verdict::Fail => at += candidate.tag.opener_len(),
-                Verdict::OverLimit => {
+                CandidateResult::Fail => at += candidate.tag.opener_len(),
+                CandidateResult::OverLimit => {
                     at += candidate.tag.opener_len();
                     emit(content, text, at, sink);
                     text = at;
                     sink.over_limit(candidate.tag);
                 }
-                Verdict::Done { payload_end, end } => {
+                CandidateResult::Done { payload_end, end } => {
                     emit(content, text, at, sink);
                     let payload = at + candidate.tag.opener_len()..at + payload_end;
                     sink.tag(candidate.tag, content.get(payload).unwrap_or_default());
@@ -292,19 +324,20 @@ impl Recogniser {
 
     fn opener(&self, from: &[u8]) -> Opener {
         let rest = from.get(1..).unwrap_or_default();
-        // Most `<` are decided by the next byte: no opener begins otherwise.
+        // The next byte decides for most `<`: the openers begin with these letters.
         if let Some(first) = rest.first()
             && !matches!(first, b'a'..=b'u')
         {
             return Opener::No;
         }
-        let mut undecided = false;
+        let mut undecided = rest.is_empty();
         for &tag in self.tags {
             let opener = tag.opener_rest().as_bytes();
-            if rest.starts_with(opener) {
+            let same = opener.iter().zip(rest).take_while(|(a, b)| a == b).count();
+            if same == opener.len() {
                 return Opener::Known(tag);
             }
-            undecided |= opener.starts_with(rest);
+            undecided |= same == rest.len();
         }
         if undecided {
             Opener::Undecided
@@ -313,21 +346,21 @@ impl Recogniser {
         }
     }
 
-    /// Reads on in a candidate; `bytes` begin at its `<`, which is at `at` of the content being scanned.
-    fn read_on(&mut self, candidate: &mut Candidate, bytes: &[u8], at: usize) -> Verdict {
+    /// Reads the next bytes of a candidate. `bytes` begin at its `<`, which is at `at` in the content being scanned.
+    fn read_on(&mut self, candidate: &mut Candidate, bytes: &[u8], at: usize) -> CandidateResult {
         let opener = candidate.tag.opener_len();
-        // Payload bytes beyond the limit are not looked at, so it does not matter how they came.
+        // Bytes of the payload beyond the limit are not read, so the result does not depend on how they were cut.
         let last = bytes.len().min(opener + self.limit);
         loop {
-            match &mut candidate.phase {
-                Phase::Json(scanner) => {
+            match &mut candidate.state {
+                PayloadState::Json(scanner) => {
                     let rest = bytes.get(candidate.at..last).unwrap_or_default();
                     let kind = candidate.tag.kind();
                     let wrong = scanner.is_fresh() && !begins(kind, rest);
                     match scanner.run(rest) {
                         Scan::Done(end) if !wrong => {
                             candidate.at += end;
-                            candidate.phase = Phase::Closing {
+                            candidate.state = PayloadState::Closing {
                                 payload_end: candidate.at,
                             };
                         }
@@ -336,45 +369,47 @@ impl Recogniser {
                             return over(bytes.len() > last);
                         }
                         _ if kind == Kind::Answer => {
-                            candidate.phase = Phase::Bare;
+                            candidate.state = PayloadState::Bare;
                             candidate.at = opener;
                         }
-                        _ => return Verdict::Fail,
+                        _ => return CandidateResult::Fail,
                     }
                 }
-                Phase::Closing { payload_end } => {
+                PayloadState::Closing { payload_end } => {
                     let payload_end = *payload_end;
                     match close(candidate, bytes, last) {
-                        Verdict::Fail if candidate.tag == Tag::Answer => {
-                            candidate.phase = Phase::Bare;
+                        CandidateResult::Fail if candidate.tag == Tag::Answer => {
+                            candidate.state = PayloadState::Bare;
                             candidate.at = opener;
                         }
-                        Verdict::Done { end, .. } => return Verdict::Done { payload_end, end },
-                        verdict => return verdict,
+                        CandidateResult::Done { end, .. } => {
+                            return CandidateResult::Done { payload_end, end };
+                        }
+                        result => return result,
                     }
                 }
-                Phase::Word => {
+                PayloadState::Word => {
                     let rest = bytes.get(opener..).unwrap_or_default();
                     let letters = rest.iter().take_while(|byte| byte.is_ascii_lowercase());
                     let length = letters.take(MAX_WORD + 1).count();
                     if length > MAX_WORD {
-                        return Verdict::Fail;
+                        return CandidateResult::Fail;
                     }
                     if length == rest.len() {
-                        return Verdict::More;
+                        return CandidateResult::More;
                     }
                     candidate.at = opener + length;
-                    candidate.phase = Phase::Closing {
+                    candidate.state = PayloadState::Closing {
                         payload_end: candidate.at,
                     };
                 }
-                Phase::Bare => return self.bare(opener, bytes, at),
+                PayloadState::Bare => return self.bare(opener, bytes, at),
             }
         }
     }
 
-    /// Looks for the first closer of a bare answer.
-    fn bare(&mut self, opener: usize, bytes: &[u8], at: usize) -> Verdict {
+    /// Looks for the closer of a bare answer.
+    fn bare(&mut self, opener: usize, bytes: &[u8], at: usize) -> CandidateResult {
         let closer = Tag::Answer.closer().as_bytes();
         let here = self.base + at as u64;
         let looked = self.no_answer_end_before.saturating_sub(here) as usize;
@@ -383,9 +418,9 @@ impl Recogniser {
             let payload_end = from + found;
             self.no_answer_end_before = here + payload_end as u64;
             if payload_end - opener > self.limit {
-                return Verdict::OverLimit;
+                return CandidateResult::OverLimit;
             }
-            return Verdict::Done {
+            return CandidateResult::Done {
                 payload_end,
                 end: payload_end + closer.len(),
             };
@@ -402,18 +437,18 @@ impl Candidate {
         Self {
             tag,
             at: opener,
-            phase: match tag.kind() {
-                Kind::Word => Phase::Word,
-                Kind::Empty => Phase::Closing {
+            state: match tag.kind() {
+                Kind::Word => PayloadState::Word,
+                Kind::Empty => PayloadState::Closing {
                     payload_end: opener,
                 },
-                Kind::Object | Kind::List | Kind::Answer => Phase::Json(Scanner::new()),
+                Kind::Object | Kind::List | Kind::Answer => PayloadState::Json(Scanner::new()),
             },
         }
     }
 }
 
-/// Where a closer begins.
+/// Returns where a closer begins.
 fn find(bytes: &[u8], closer: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -426,15 +461,15 @@ fn find(bytes: &[u8], closer: &[u8]) -> Option<usize> {
     }
 }
 
-fn over(over: bool) -> Verdict {
+fn over(over: bool) -> CandidateResult {
     if over {
-        Verdict::OverLimit
+        CandidateResult::OverLimit
     } else {
-        Verdict::More
+        CandidateResult::More
     }
 }
 
-/// Whether a payload that begins so can be of the kind.
+/// Returns whether a payload that begins so can be of the kind.
 fn begins(kind: Kind, payload: &[u8]) -> bool {
     match payload.iter().find(|&&byte| !is_space(byte)) {
         None | Some(b'{') => true,
@@ -444,28 +479,28 @@ fn begins(kind: Kind, payload: &[u8]) -> bool {
     }
 }
 
-/// White space, then the closer. The space counts as payload, so that it is bounded too.
-fn close(candidate: &mut Candidate, bytes: &[u8], last: usize) -> Verdict {
+/// Reads white space and the closer. The white space counts as payload, so that its length is bounded.
+fn close(candidate: &mut Candidate, bytes: &[u8], last: usize) -> CandidateResult {
     let rest = bytes.get(candidate.at..last).unwrap_or_default();
     candidate.at += rest.iter().take_while(|&&byte| is_space(byte)).count();
     let closer = candidate.tag.closer().as_bytes();
     let rest = bytes.get(candidate.at..).unwrap_or_default();
     if rest.starts_with(closer) {
-        return Verdict::Done {
+        return CandidateResult::Done {
             payload_end: candidate.at,
             end: candidate.at + closer.len(),
         };
     }
     if closer.starts_with(rest) {
-        Verdict::More
+        CandidateResult::More
     } else if candidate.at == last && rest.first().copied().is_some_and(is_space) {
-        Verdict::OverLimit
+        CandidateResult::OverLimit
     } else {
-        Verdict::Fail
+        CandidateResult::Fail
     }
 }
 
-fn emit(content: &str, from: usize, to: usize, sink: &mut impl Sink) {
+fn emit(content: &str, from: usize, to: usize, sink: &mut dyn Sink) {
     if from < to {
         sink.text(content.get(from..to).unwrap_or_default());
     }

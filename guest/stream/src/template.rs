@@ -1,36 +1,44 @@
 //! Reads the chunks of a stream by comparing them with one that was read in full.
 //!
-//! In a stream all chunks look alike: only the content, and perhaps `id` and `created`, differ. So a
-//! template is the last plain chunk with holes at these three. A chunk that equals it outside of the holes,
-//! and has a whole string or number inside of each, reads the same way as the template did, since
-//! JSON is read from left to right and nothing but the holes' own text differs. Whatever does not match is read in
-//! full and becomes the next template.
+//! The chunks of a stream differ in their content, and perhaps in `id` and `created`. A template is the last chunk that was
+//! read in full, with holes at these three. A chunk that equals it outside the holes, and has a whole string or number in
+//! each hole, has the same members in the same places, since JSON is read from left to right. A chunk that does not match
+//! is read in full and becomes the next template.
 
-use crate::envelope::Envelope;
-use memchr::{memchr2, memchr3};
+use crate::completion::CompletionChunk;
+use memchr::{memchr, memchr2, memchr3};
 use std::ops::Range;
 
-/// Longest envelope that is remembered, content aside; the recorded ones have some 200 bytes.
-const MAX_ENVELOPE: usize = 1024;
+/// Longest chunk that becomes a template, without its content. The recorded ones have some 200 bytes.
+const MAX_BYTES: usize = 1024;
 
-/// What may stand in a hole.
+/// What a hole can contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hole {
-    /// The inside of a JSON string: the content.
-    Content,
     /// Letters, digits, `-` and `_`: an id.
     Id,
     /// A whole number.
     Number,
 }
 
-/// A chunk that was read in full, with its holes.
+/// Text with holes: all that is before the content, or all that is after it. It ends with text.
+#[derive(Debug, Default)]
+struct Pattern {
+    /// The text without the holes.
+    text: Vec<u8>,
+    /// The places of the holes in `text`, in order.
+    holes: Vec<(usize, Hole)>,
+    /// What matched last, with what was in the holes. Most chunks repeat it, and one comparison is faster than several.
+    last: Vec<u8>,
+}
+
+/// The event of a chunk that was read in full.
 #[derive(Debug, Default)]
 pub(crate) struct Template {
-    /// The literal text, holes left out.
-    text: Vec<u8>,
-    /// Where in `text` the holes are, in order.
-    holes: Vec<(usize, Hole)>,
+    /// Whether there is such a chunk.
+    known: bool,
+    before: Pattern,
+    after: Pattern,
 }
 
 /// An event that matched.
@@ -44,98 +52,134 @@ pub(crate) struct Match {
 }
 
 impl Template {
-    /// Remembers a chunk that was read in full, if copies of it may be read by comparing.
-    pub(crate) fn learn(&mut self, data: &[u8], envelope: &Envelope) {
-        self.holes.clear();
-        self.text.clear();
-        let Some(content) = envelope.content.clone().filter(|_| envelope.plain) else {
+    /// Forgets the chunk, so that the next one is read in full.
+    pub(crate) fn forget(&mut self) {
+        self.known = false;
+    }
+
+    /// Makes a chunk that was read in full the template, if copies of it can be read by comparing.
+    pub(crate) fn learn(&mut self, data: &[u8], chunk: &CompletionChunk) {
+        self.forget();
+        let Some(content) = chunk.content.clone().filter(|_| chunk.plain) else {
             return;
         };
-        // A line end within the data is white space there but would not be in a line.
-        if data.len() - content.len() > MAX_ENVELOPE || memchr2(b'\n', b'\r', data).is_some() {
+        // Data of several lines has line ends as white space, which would end the line of a copy.
+        if data.len() - content.len() > MAX_BYTES || memchr2(b'\n', b'\r', data).is_some() {
             return;
         }
-        let mut holes = vec![(content, Hole::Content)];
-        for (range, hole) in [(&envelope.id, Hole::Id), (&envelope.created, Hole::Number)] {
+        let mut holes = Vec::new();
+        for (range, hole) in [(&chunk.id, Hole::Id), (&chunk.created, Hole::Number)] {
             let Some(range) = range.clone() else { continue };
             let inside = data.get(range.clone()).unwrap_or_default();
-            // What the hole does not take stays literal.
+            // A value of another form stays text.
             if hole.length(inside) == Some(inside.len()) {
-                let place = holes
-                    .iter()
-                    .position(|(other, _)| other.start > range.start);
-                holes.insert(place.unwrap_or(holes.len()), (range, hole));
+                holes.push((range, hole));
             }
         }
-        self.text.extend_from_slice(b"data: ");
-        let mut from = 0;
-        for (range, hole) in holes {
-            self.text
-                .extend_from_slice(data.get(from..range.start).unwrap_or_default());
-            self.holes.push((self.text.len(), hole));
-            from = range.end;
-        }
-        self.text
-            .extend_from_slice(data.get(from..).unwrap_or_default());
-        self.text.extend_from_slice(b"\n\n");
+        holes.sort_unstable_by_key(|(range, _)| range.start);
+        let after = holes.partition_point(|(range, _)| range.start < content.start);
+        let (before, after) = holes.split_at(after);
+        self.before
+            .set(b"data: ", data, 0..content.start, before, b"");
+        self.after
+            .set(b"", data, content.end..data.len(), after, b"\n\n");
+        self.known = true;
     }
 
     /// Reads a whole event at the start of `bytes`, no line of which is longer than `limit`.
-    pub(crate) fn read(&self, bytes: &[u8], limit: usize) -> Option<Match> {
-        let mut found = None;
-        let (mut at, mut from) = (0, 0);
-        for &(place, hole) in &self.holes {
-            at = literal(bytes, at, self.text.get(from..place)?)?;
-            from = place;
-            let rest = bytes.get(at..)?;
-            if hole == Hole::Content {
-                let (length, escaped) = content_length(rest)?;
-                found = Some((at..at + length, escaped));
-                at += length;
-            } else {
-                at += hole.length(rest)?;
-            }
+    pub(crate) fn read(&mut self, bytes: &[u8], limit: usize) -> Option<Match> {
+        if !self.known {
+            return None;
         }
-        let (content, escaped) = found?;
-        let length = literal(bytes, at, self.text.get(from..)?)?;
+        let start = self.before.length(bytes)?;
+        let rest = bytes.get(start..)?;
+        let (content, escaped) = content_length(rest)?;
+        let end = start + content;
+        let length = end + self.after.length(bytes.get(end..)?)?;
         (length - 2 <= limit).then_some(Match {
-            content,
+            content: start..end,
             escaped,
             length,
         })
     }
 }
 
+impl Pattern {
+    /// Sets the pattern to `first`, this part of the data and `last`.
+    fn set(
+        &mut self,
+        first: &[u8],
+        data: &[u8],
+        part: Range<usize>,
+        holes: &[(Range<usize>, Hole)],
+        last: &[u8],
+    ) {
+        let get = |range: Range<usize>| data.get(range).unwrap_or_default();
+        self.last.clear();
+        self.last.extend([first, get(part.clone()), last].concat());
+        self.holes.clear();
+        self.text.clear();
+        self.text.extend_from_slice(first);
+        let mut from = part.start;
+        for (range, hole) in holes {
+            self.text.extend_from_slice(get(from..range.start));
+            self.holes.push((self.text.len(), *hole));
+            from = range.end;
+        }
+        self.text.extend_from_slice(get(from..part.end));
+        self.text.extend_from_slice(last);
+    }
+
+    /// Returns the length of what matches at the start of `bytes`.
+    fn length(&mut self, bytes: &[u8]) -> Option<usize> {
+        if starts_with(bytes, &self.last) {
+            return Some(self.last.len());
+        }
+        if self.holes.is_empty() {
+            return None;
+        }
+        let (mut at, mut from) = (0, 0);
+        for &(place, hole) in &self.holes {
+            at = text_end(bytes, at, self.text.get(from..place)?)?;
+            at += hole.length(bytes.get(at..)?)?;
+            from = place;
+        }
+        at = text_end(bytes, at, self.text.get(from..)?)?;
+        self.last.clear();
+        self.last.extend_from_slice(bytes.get(..at)?);
+        Some(at)
+    }
+}
+
 impl Hole {
-    /// How many bytes at the start belong into the hole.
+    /// Returns the number of bytes at the start that the hole can contain.
     fn length(self, bytes: &[u8]) -> Option<usize> {
         let length = bytes
             .iter()
             .position(|byte| match self {
                 Hole::Number => !byte.is_ascii_digit(),
-                _ => !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')),
+                Hole::Id => !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')),
             })
             .unwrap_or(bytes.len());
-        // A number does not begin with 0, but for 0 itself.
+        // JSON has no number with a leading zero.
         let zero = self == Hole::Number && bytes.first() == Some(&b'0') && length > 1;
         (length > 0 && !zero).then_some(length)
     }
 }
 
-/// The index after the literal that must stand at `at`.
-fn literal(bytes: &[u8], at: usize, literal: &[u8]) -> Option<usize> {
-    let end = at + literal.len();
-    equal(bytes.get(at..end)?, literal).then_some(end)
+/// Returns the index after this text, which must begin at `at`.
+fn text_end(bytes: &[u8], at: usize, text: &[u8]) -> Option<usize> {
+    starts_with(bytes.get(at..)?, text).then_some(at + text.len())
 }
 
-/// Whether two slices are equal, eight bytes at a time: the C function that `==` calls looks at single
-/// bytes on wasm.
-fn equal(left: &[u8], right: &[u8]) -> bool {
-    if left.len() != right.len() {
+/// Returns whether `bytes` begin with this text, eight bytes at a time: the `memcmp` that the standard library's
+/// `starts_with` calls compares single bytes on wasm.
+fn starts_with(bytes: &[u8], text: &[u8]) -> bool {
+    let Some(bytes) = bytes.get(..text.len()) else {
         return false;
-    }
-    let (lefts, left_rest) = left.as_chunks::<8>();
-    let (rights, right_rest) = right.as_chunks::<8>();
+    };
+    let (lefts, left_rest) = bytes.as_chunks::<8>();
+    let (rights, right_rest) = text.as_chunks::<8>();
     let words = lefts.iter().zip(rights);
     let differ = words.fold(0, |differ, (left, right)| {
         differ | (u64::from_le_bytes(*left) ^ u64::from_le_bytes(*right))
@@ -143,7 +187,7 @@ fn equal(left: &[u8], right: &[u8]) -> bool {
     differ == 0 && left_rest.iter().eq(right_rest)
 }
 
-/// The length of a string's inside, and whether it has escapes. Line ends are not part of one here.
+/// Returns the length of a string's inside, and whether it has escapes; `None` if a line end comes first.
 fn content_length(bytes: &[u8]) -> Option<(usize, bool)> {
     let mut at = 0;
     let mut escaped = false;
@@ -158,7 +202,7 @@ fn content_length(bytes: &[u8]) -> Option<(usize, bool)> {
             _ => return None,
         }
     }
-    memchr::memchr(b'\r', bytes.get(..at)?)
+    memchr(b'\r', bytes.get(..at)?)
         .is_none()
         .then_some((at, escaped))
 }
@@ -174,12 +218,12 @@ mod tests {
 
     fn template(data: &str) -> Template {
         let mut template = Template::default();
-        let envelope = Envelope::read(data.as_bytes()).unwrap();
-        template.learn(data.as_bytes(), &envelope);
+        let chunk = CompletionChunk::read(data.as_bytes()).unwrap();
+        template.learn(data.as_bytes(), &chunk);
         template
     }
 
-    fn content(template: &Template, data: &str) -> Option<String> {
+    fn content(template: &mut Template, data: &str) -> Option<String> {
         let event = format!("data: {data}\n\nrest");
         let found = template.read(event.as_bytes(), 1 << 20)?;
         assert_eq!(found.length, event.len() - 4);
@@ -189,14 +233,17 @@ mod tests {
     #[test]
     fn copies_are_read() {
         for shape in [RECORDED, DOCUMENTED] {
-            let template = template(shape);
+            let mut template = template(shape);
             let other = shape
                 .replace("Hi", r#"a\"b\u00e9"#)
                 .replace("17", "42")
                 .replace("43cc", "0");
-            assert_eq!(content(&template, &other).as_deref(), Some(r#"a\"b\u00e9"#));
             assert_eq!(
-                content(&template, &shape.replace("Hi", "")).as_deref(),
+                content(&mut template, &other).as_deref(),
+                Some(r#"a\"b\u00e9"#)
+            );
+            assert_eq!(
+                content(&mut template, &shape.replace("Hi", "")).as_deref(),
                 Some("")
             );
         }
@@ -204,7 +251,7 @@ mod tests {
 
     #[test]
     fn others_are_not() {
-        let template = template(RECORDED);
+        let mut template = template(RECORDED);
         for (from, to) in [
             ("Hi", "a\\x"),
             ("Hi", "a\nb"),
@@ -217,7 +264,7 @@ mod tests {
             ("brave-pro", "brave"),
         ] {
             assert_eq!(
-                content(&template, &RECORDED.replacen(from, to, 1)),
+                content(&mut template, &RECORDED.replacen(from, to, 1)),
                 None,
                 "{from} {to}"
             );
@@ -237,7 +284,7 @@ mod tests {
             r#"{"choices":[{"message":{"content":"a"}}]}"#,
             r#"{"choices":[{"delta":{}}]}"#,
         ] {
-            assert_eq!(content(&template(data), data), None, "{data}");
+            assert_eq!(content(&mut template(data), data), None, "{data}");
         }
     }
 
@@ -292,19 +339,19 @@ mod tests {
         #[test]
         fn the_quick_road_is_the_slow_one((first, second) in pair()) {
             let mut template = Template::default();
-            template.learn(&first, &Envelope::read(&first).unwrap());
+            template.learn(&first, &CompletionChunk::read(&first).unwrap());
             let event = [b"data: ", &second[..], b"\n\n"].concat();
             if let Some(found) = template.read(&event, 1 << 20) {
                 // An edit may have ended the event early.
                 let second = &event[6..found.length - 2];
-                let envelope = Envelope::read(second).unwrap();
-                let content = envelope.content.unwrap();
+                let chunk = CompletionChunk::read(second).unwrap();
+                let content = chunk.content.unwrap();
                 prop_assert_eq!(&event[found.content.clone()], &second[content]);
                 prop_assert_eq!(found.escaped, event[found.content].contains(&b'\\'));
-                let model = envelope.model.map(|range| &second[range]);
-                let learnt = Envelope::read(&first).unwrap().model;
+                let model = chunk.model.map(|range| &second[range]);
+                let learnt = CompletionChunk::read(&first).unwrap().model;
                 prop_assert_eq!(model, learnt.map(|range| &first[range]));
-                prop_assert!(envelope.finish_reason.is_none() && envelope.usage.is_none() && envelope.error.is_none());
+                prop_assert!(chunk.finish_reason.is_none() && chunk.usage.is_none() && chunk.error.is_none());
             }
         }
     }

@@ -1,16 +1,15 @@
-//! A JSON value that is built, for tag payloads and the rare parts of an envelope.
+//! JSON values that are built, for the payloads of tags and the rare parts of a chunk.
 
 use super::scanner::is_space;
 use super::text::{escape_end, special, unescape};
-use crate::limits::{MAX_DEPTH, MAX_VALUES};
+use super::{MAX_DEPTH, MAX_VALUES};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// A JSON value. Numbers keep their text, so no digit is lost before somebody asks for it; strings without escapes are
-/// not copied.
+/// A JSON value. Numbers keep their text, so that no digit is lost; strings without escapes are not copied.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json<'a> {
+pub enum Json<'a> {
     /// `null`, `NaN` and the infinities.
     Null,
     /// `true` and `false`.
@@ -25,29 +24,29 @@ pub(crate) enum Json<'a> {
     Object(Vec<(Cow<'a, str>, Json<'a>)>),
 }
 
-/// How a text was read.
+/// The result of reading a text.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Read<'a> {
-    /// It is one value.
+pub enum Read<'a> {
+    /// The text is one value.
     Whole(Json<'a>),
-    /// It is the beginning of one value; what came of it.
+    /// The text is the beginning of one value: as much of it as there is.
     Cut(Json<'a>),
-    /// It is not JSON.
+    /// The text is not JSON.
     Bad,
 }
 
 impl<'a> Json<'a> {
-    /// One whole value, or nothing.
-    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+    /// Reads one whole value.
+    pub fn parse(text: &'a str) -> Option<Self> {
         match Self::read(text) {
             Read::Whole(value) => Some(value),
             Read::Cut(_) | Read::Bad => None,
         }
     }
 
-    /// As much of a value as there is.
-    pub(crate) fn read(text: &'a str) -> Read<'a> {
-        let mut reader = Reader::new(text);
+    /// Reads as much of a value as there is.
+    pub fn read(text: &'a str) -> Read<'a> {
+        let mut reader = ValueReader::new(text);
         reader.space();
         let Some(value) = reader.value(0) else {
             return Read::Bad;
@@ -63,8 +62,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// A member of an object; the last of that name.
-    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
+    /// Returns the last member of an object with this name.
+    pub fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Json::Object(members) => members
                 .iter()
@@ -75,16 +74,16 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of a string.
-    pub(crate) fn text(&self) -> Option<&str> {
+    /// Returns the text of a string.
+    pub fn text(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    /// The text of a string or of a number.
-    pub(crate) fn scalar(&self) -> Option<&str> {
+    /// Returns the text of a string or a number.
+    pub fn scalar(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
             Json::Number(digits) => Some(digits),
@@ -92,32 +91,32 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text of a member that is a string.
-    pub(crate) fn text_of(&self, name: &str) -> Option<&str> {
+    /// Returns the text of a member that is a string.
+    pub fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()
     }
 
-    /// The items of an array; none for anything else.
-    pub(crate) fn items(&self) -> &[Self] {
+    /// Returns the items of an array; none for another value.
+    pub fn items(&self) -> &[Self] {
         match self {
             Json::Array(items) => items,
             _ => &[],
         }
     }
 
-    /// The strings of an array; other items are left out.
-    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+    /// Returns the strings in an array.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.items().iter().filter_map(Self::text)
     }
 
-    /// A finite number, also where it is written as a string.
-    pub(crate) fn float(&self) -> Option<f64> {
+    /// Returns a finite number, which can also be in a string.
+    pub fn float(&self) -> Option<f64> {
         let float: f64 = self.digits()?.parse().ok()?;
         float.is_finite().then_some(float)
     }
 
-    /// A whole number from 0, also where it is written as a string or as `4.0`.
-    pub(crate) fn count(&self) -> Option<u64> {
+    /// Returns a whole number from 0, which can also be in a string or written as `4.0`.
+    pub fn count(&self) -> Option<u64> {
         if let Ok(count) = self.digits()?.parse() {
             return Some(count);
         }
@@ -128,16 +127,16 @@ impl<'a> Json<'a> {
         (whole as f64 == float && (0.0..=EXACT).contains(&float)).then_some(whole)
     }
 
-    /// A whole number from 0 that is written as a number.
-    pub(crate) fn integer(&self) -> Option<u64> {
+    /// Returns a whole number from 0 that is not in a string.
+    pub fn integer(&self) -> Option<u64> {
         match self {
             Json::Number(_) => self.count(),
             _ => None,
         }
     }
 
-    /// As [`Json::count`], where it fits.
-    pub(crate) fn small(&self) -> Option<u32> {
+    /// Returns [`Json::count`] if it fits.
+    pub fn small(&self) -> Option<u32> {
         self.count()?.try_into().ok()
     }
 
@@ -155,7 +154,7 @@ impl Serialize for Json<'_> {
         match self {
             Self::Null => serializer.serialize_unit(),
             Self::Bool(value) => serializer.serialize_bool(*value),
-            // As it was written: a float in between could change its digits.
+            // As it was written: a conversion to a float could change its digits.
             Self::Number(digits) => serde_json::from_str::<&RawValue>(digits)
                 .map_err(S::Error::custom)?
                 .serialize(serializer),
@@ -168,22 +167,22 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// A string that is a JSON number; Rust alone would also take `inf` and `+1`.
+/// Returns the text if it is a JSON number. Rust's own parser would also accept `inf` and `+1`.
 fn number_text(text: &str) -> Option<&str> {
-    let mut reader = Reader::new(text);
+    let mut reader = ValueReader::new(text);
     matches!(reader.number()?, Json::Number(_) if reader.at == text.len()).then_some(text)
 }
 
-struct Reader<'a> {
+struct ValueReader<'a> {
     text: &'a str,
     at: usize,
-    /// The text ended inside the value.
+    /// Whether the text ended inside the value.
     cut: bool,
-    /// Values that may still be built.
+    /// The number of values that can still be built.
     left: u32,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ValueReader<'a> {
     fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -207,7 +206,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a byte if it is next; at the end of the text the value is cut.
+    /// Reads a byte if it is next. At the end of the text the value is cut.
     fn eat(&mut self, byte: u8) -> bool {
         self.space();
         let next = self.peek();
@@ -266,7 +265,7 @@ impl<'a> Reader<'a> {
         Some(Json::Object(members))
     }
 
-    /// After an item: whether the container ends here, closed or cut; if not, the comma is taken.
+    /// Returns, after an item, whether the container ends here, closed or cut. If not, reads the comma.
     fn is_last(&mut self, bracket: u8) -> Option<bool> {
         if self.eat(bracket) || self.cut {
             return Some(true);
@@ -304,7 +303,7 @@ impl<'a> Reader<'a> {
             }
             match escape_end(bytes, at) {
                 Some(end) => at = end,
-                // Not an escape: cut if the text ends within it, else no JSON.
+                // Not a whole escape: cut if the text ends within it, else no JSON.
                 None if bytes.len() < at + 6 && cut_escape(bytes, at) => break at = bytes.len(),
                 None => return None,
             }
@@ -370,7 +369,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether the bytes from a backslash to the end are the beginning of an escape.
+/// Returns whether the bytes from a backslash to the end are the beginning of an escape.
 fn cut_escape(bytes: &[u8], at: usize) -> bool {
     match bytes.get(at + 1) {
         None => true,

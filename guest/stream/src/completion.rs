@@ -1,6 +1,6 @@
-//! One event's data: the chunk around a delta.
+//! Finds the members of a completion chunk, which is the data of one event, without building JSON values.
 //!
-//! The walk reads any member order, white space and unknown members. Of members of one name the last
+//! Members can come in any order, with white space and unknown members between them. Of members of one name the last
 //! counts, as in every common JSON reader. Only the first choice counts: a request has one message.
 
 use crate::json::cursor::Cursor;
@@ -8,9 +8,9 @@ use crate::json::text::unescape;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What a chunk holds; ranges are into its bytes.
+/// The members of a completion chunk, as ranges of its bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Envelope {
+pub struct CompletionChunk {
     /// The inside of `choices[0].delta.content` (or of `message.content`).
     pub content: Option<Range<usize>>,
     /// The inside of `model`.
@@ -27,14 +27,13 @@ pub(crate) struct Envelope {
     pub created: Option<Range<usize>>,
     /// Whether it has `choices`.
     pub choices: bool,
-    /// Whether it is of a shape whose copies a template may read: no member that counts comes twice, there
-    /// is but one choice, and it holds a delta.
+    /// Whether a template may read copies of it: no member above comes twice, and it has one choice with a delta.
     pub plain: bool,
 }
 
-impl Envelope {
-    /// Reads a chunk; `None` where it is not a JSON object.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+impl CompletionChunk {
+    /// Reads a chunk; `None` if the bytes are not a JSON object.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut found = Self {
             plain: true,
             ..Self::default()
@@ -77,7 +76,7 @@ impl Envelope {
         cursor.at_end().then_some(found)
     }
 
-    /// Sets a member; twice is not plain.
+    /// Sets a member. A chunk that has it twice is not plain.
     fn once(
         &mut self,
         member: impl Fn(&mut Self) -> &mut Option<Range<usize>>,
@@ -116,7 +115,7 @@ impl Envelope {
                     self.plain = false;
                     self.message(cursor)?;
                 }
-                // Some servers write an empty one in every chunk.
+                // Some servers write an empty string in every chunk.
                 "finish_reason" => {
                     let reason = cursor.string_or_skip()?;
                     self.finish_reason = reason.filter(|reason| !reason.is_empty());
@@ -149,7 +148,7 @@ impl Envelope {
     }
 }
 
-/// A key as text: it may be escaped, though nobody does it.
+/// Returns a key without escapes.
 fn key_text(key: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(key) {
         Ok(key) => unescape(key),
@@ -157,8 +156,8 @@ fn key_text(key: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The text of a string's inside; bytes that are not UTF-8 are replaced.
-pub(crate) fn text_at(bytes: &[u8], range: &Range<usize>) -> String {
+/// Returns the text of the string whose inside is this range; bytes that are not UTF-8 are replaced.
+pub fn text_at(bytes: &[u8], range: &Range<usize>) -> String {
     let raw = String::from_utf8_lossy(bytes.get(range.clone()).unwrap_or_default());
     unescape(&raw).into_owned()
 }
@@ -169,7 +168,7 @@ mod tests {
     use super::*;
 
     fn content(json: &str) -> Option<String> {
-        let found = Envelope::read(json.as_bytes()).unwrap();
+        let found = CompletionChunk::read(json.as_bytes()).unwrap();
         found.content.map(|range| text_at(json.as_bytes(), &range))
     }
 
@@ -177,7 +176,7 @@ mod tests {
     fn reads_both_shapes() {
         let recorded = r#"{"model":"brave-pro","system_fingerprint":"","choices":[{"delta":{"role":"assistant","content":"Hi \u2013"},"finish_reason":null}],"created":1,"id":"a-b","object":"chat.completion.chunk","usage":null}"#;
         assert_eq!(content(recorded).as_deref(), Some("Hi –"));
-        assert!(Envelope::read(recorded.as_bytes()).unwrap().plain);
+        assert!(CompletionChunk::read(recorded.as_bytes()).unwrap().plain);
         let documented = r#"{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"brave","choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}"#;
         assert_eq!(content(documented).as_deref(), Some("x"));
     }
@@ -194,7 +193,10 @@ mod tests {
             r#"{"choices":[7]}"#,
         ] {
             assert_eq!(content(json), None, "{json}");
-            assert!(!Envelope::read(json.as_bytes()).unwrap().plain, "{json}");
+            assert!(
+                !CompletionChunk::read(json.as_bytes()).unwrap().plain,
+                "{json}"
+            );
         }
     }
 
@@ -202,7 +204,7 @@ mod tests {
     fn the_last_of_a_name_counts() {
         let json = r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#;
         assert_eq!(content(json).as_deref(), Some("b"));
-        assert!(!Envelope::read(json.as_bytes()).unwrap().plain);
+        assert!(!CompletionChunk::read(json.as_bytes()).unwrap().plain);
         let json = r#"{"choices":[{"delta":{"content":"a"}}],"choices":[]}"#;
         assert_eq!(content(json), None);
     }
@@ -219,13 +221,18 @@ mod tests {
             "hello",
             "{\"a\":1,}",
         ] {
-            assert_eq!(Envelope::read(json.as_bytes()), None, "{json}");
+            assert_eq!(CompletionChunk::read(json.as_bytes()), None, "{json}");
         }
     }
 
     #[test]
     fn errors_are_found() {
-        let found = |json: &str| Envelope::read(json.as_bytes()).unwrap().error.is_some();
+        let found = |json: &str| {
+            CompletionChunk::read(json.as_bytes())
+                .unwrap()
+                .error
+                .is_some()
+        };
         assert!(found(r#"{"error":{"message":"x"}}"#));
         assert!(found(r#"{"detail":"x"}"#));
         assert!(!found(r#"{"error":null,"choices":[]}"#));

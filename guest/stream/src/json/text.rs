@@ -1,11 +1,11 @@
-//! The inside of JSON strings: where they end and what they say.
+//! Finds the ends of JSON strings and unescapes them.
 
 use memchr::{memchr, memchr2};
 use std::borrow::Cow;
 
-/// Index of the quote that ends the string whose inside starts at `start`; `None` where it has no end
-/// or holds an escape that JSON does not have.
-pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+/// Returns the index of the quote that ends the string whose inside starts at `start`; `None` if it has no
+/// end or an escape that JSON does not have.
+pub fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     loop {
         at = special(bytes, at)?;
@@ -19,14 +19,14 @@ pub(crate) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
 /// Returns the index of the first quote or backslash from `at` on. Starting a vector search costs more than looking at one
 /// byte, so a run of escapes is followed without one.
 #[inline]
-pub(crate) fn special(bytes: &[u8], at: usize) -> Option<usize> {
+pub fn special(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'"' | b'\\' => Some(at),
         _ => memchr2(b'"', b'\\', bytes.get(at..)?).map(|found| at + found),
     }
 }
 
-/// Returns the index of the first backslash, or the length if there is none; as [`special`], fast for runs of escapes.
+/// Returns the index of the first backslash, or the length if there is none; like [`special`], fast for runs of escapes.
 #[inline]
 fn backslash(bytes: &[u8]) -> usize {
     match bytes.first() {
@@ -35,8 +35,8 @@ fn backslash(bytes: &[u8]) -> usize {
     }
 }
 
-/// The index after the escape that starts at `at`.
-pub(crate) fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
+/// Returns the index after the escape that starts at `at`.
+pub fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at + 1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 2),
         b'u' => {
@@ -47,9 +47,8 @@ pub(crate) fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// What the inside of a string says. The caller has found its end, so escapes are whole; one that is
-/// not (the end of a cut stream) ends the text.
-pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
+/// Unescapes the inside of a string. An incomplete escape, as at the end of a cut stream, ends the text.
+pub fn unescape(raw: &str) -> Cow<'_, str> {
     if memchr(b'\\', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
@@ -58,12 +57,12 @@ pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Most bytes of unescaped text that are put together before they are passed on.
+/// Most bytes of unescaped text that are collected before they are passed on.
 const PART_BYTES: usize = 64 << 10;
 
-/// As [`unescape`], passed on in parts, so that a long text does not take its size in memory once more. `buffer` is for
-/// parts with escapes.
-pub(crate) fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl FnMut(&str)) {
+/// Unescapes like [`unescape`] and passes the text on in parts, so that a long text is not in memory twice. `buffer` holds
+/// the parts.
+pub fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl FnMut(&str)) {
     let mut rest = raw;
     buffer.clear();
     while !rest.is_empty() {
@@ -90,7 +89,7 @@ pub(crate) fn unescape_in_parts(raw: &str, buffer: &mut String, mut part: impl F
     part(buffer);
 }
 
-/// As [`unescape`], appended to a buffer.
+/// Unescapes like [`unescape`] and appends the text.
 fn unescape_into(raw: &str, text: &mut String) {
     let mut rest = raw;
     while !rest.is_empty() {
@@ -109,7 +108,7 @@ fn unescape_into(raw: &str, text: &mut String) {
     }
 }
 
-/// The character that an escape at the start of `bytes` stands for, and its length.
+/// Returns the character of the escape at the start of `bytes`, and the length of the escape.
 fn unescape_one(bytes: &[u8]) -> Option<(char, usize)> {
     let char = match bytes.get(1)? {
         b'b' => '\u{8}',
@@ -123,7 +122,7 @@ fn unescape_one(bytes: &[u8]) -> Option<(char, usize)> {
     Some((char, 2))
 }
 
-/// `\uXXXX`, or a pair of them; a surrogate without its other half is U+FFFD.
+/// Reads `\uXXXX` or a pair of them. A surrogate without its other half is U+FFFD.
 fn unicode(bytes: &[u8]) -> Option<(char, usize)> {
     let first = unit(bytes, 0)?;
     if let Some(char) = char::from_u32(first) {
@@ -139,7 +138,7 @@ fn unicode(bytes: &[u8]) -> Option<(char, usize)> {
     }
 }
 
-/// The four digits of `\uXXXX` at an offset.
+/// Returns the value of `\uXXXX` at an offset.
 fn unit(bytes: &[u8], at: usize) -> Option<u32> {
     let escape = bytes.get(at..at + 6)?;
     let digits = escape.strip_prefix(b"\\u")?;
