@@ -13,7 +13,7 @@ use super::output;
 use super::{ending, jobs_setup};
 use crate::answers::{Mode, cost};
 use crate::exit::Exit;
-use crate::jobs::{Call, Ended, Jobs, JobsError, Phase, Update};
+use crate::jobs::{Call, CallPhase, Ended, Jobs, JobsError, Update};
 use crate::settings::Settings;
 
 /// Asks a question and prints the answer with its sources and its cost.
@@ -130,9 +130,9 @@ async fn show(mut updates: UnboundedReceiver<Update>, live: Live, stream: bool) 
     let mut growing = StreamedText::default();
     while let Some(update) = updates.recv().await {
         match update {
-            Update::Phase(Phase::Waiting) => live.say("waiting for a free slot"),
-            Update::Phase(Phase::Sent) => live.say("asked; waiting for the answer"),
-            Update::Phase(Phase::Reading) => live.say("reading"),
+            Update::Phase(CallPhase::Waiting) => live.say("waiting for a free slot"),
+            Update::Phase(CallPhase::Sent) => live.say("asked; waiting for the answer"),
+            Update::Phase(CallPhase::Reading) => live.say("reading"),
             Update::Events(events) if stream => {
                 live.clear();
                 growing.show(&events);
