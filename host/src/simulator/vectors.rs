@@ -1,4 +1,4 @@
-//! The golden vectors, embedded.
+//! The embedded golden vectors.
 
 use std::time::Duration;
 
@@ -6,25 +6,25 @@ use bytes::Bytes;
 
 use super::steps::Step;
 
-/// Name, headers (`Name: value` a line) and the bytes of the body.
+/// Name, headers (`Name: value` per line) and body.
 type Vector = (&'static str, &'static str, &'static [u8]);
 
 static VECTORS: &[Vector] = include!(concat!(env!("OUT_DIR"), "/vectors.rs"));
 
-/// From one event of a vector to the next, as measured: an answer of some 100 events takes 10–30 s.
-const BETWEEN: Duration = Duration::from_millis(150);
+/// The measured delay between events: an answer of about 100 events takes 10 to 30 s.
+const EVENT_DELAY: Duration = Duration::from_millis(150);
 
-/// A vector by its name.
+/// Returns a vector by name.
 pub fn find(name: &str) -> Option<&'static Vector> {
     VECTORS.iter().find(|vector| vector.0 == name)
 }
 
-/// The names of all.
+/// Returns the names of all vectors.
 pub fn names() -> impl Iterator<Item = &'static str> {
     VECTORS.iter().map(|vector| vector.0)
 }
 
-/// A vector's headers.
+/// Returns the headers of a vector.
 pub fn headers(vector: &'static Vector) -> impl Iterator<Item = (&'static str, &'static str)> {
     vector
         .1
@@ -33,12 +33,17 @@ pub fn headers(vector: &'static Vector) -> impl Iterator<Item = (&'static str, &
         .map(|(name, value)| (name.trim(), value.trim()))
 }
 
-/// A vector's bytes, event by event.
+/// Returns the body of a vector as one step per event.
 pub fn steps(vector: &'static Vector) -> impl Iterator<Item = Step> + Send {
-    events(vector.2).flat_map(|event| [Step::Wait(BETWEEN), Step::Send(Bytes::from_static(event))])
+    events(vector.2).flat_map(|event| {
+        [
+            Step::Wait(EVENT_DELAY),
+            Step::Send(Bytes::from_static(event)),
+        ]
+    })
 }
 
-/// Cuts after blank lines, whatever the line ends.
+/// Splits a stream after blank lines, with any line terminator.
 fn events(mut rest: &'static [u8]) -> impl Iterator<Item = &'static [u8]> + Send {
     std::iter::from_fn(move || {
         if rest.is_empty() {
