@@ -1,4 +1,4 @@
-//! Embeds the golden vectors, which the simulator serves as scenarios, and the page that `glovebox web` serves.
+//! Embeds the golden vectors, which the simulator uses as scenarios, and the page of `glovebox web`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&out).join("page.rs"), page(&manifest, &folder)?)
 }
 
-/// What the page consists of, as a table of paths and contents: `web/`, the vectors, and their list.
+/// Returns the files of the page as a table of paths and contents: `web/`, the vectors and their list.
 fn page(manifest: &Path, vectors_folder: &Path) -> io::Result<String> {
     let web = manifest.join("../web");
     println!("cargo::rerun-if-changed={}", web.display());
@@ -74,7 +74,7 @@ fn page(manifest: &Path, vectors_folder: &Path) -> io::Result<String> {
     Ok(table)
 }
 
-/// Files of `web/` that a browser asks for; types and manifests stay behind.
+/// The kinds of files in `web/` that a browser requests. Type declarations and manifests are not embedded.
 const PAGE_KINDS: [&str; 5] = ["html", "css", "js", "wasm", "svg"];
 
 fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -84,7 +84,7 @@ fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The streams in the folder, sorted; none where there is no folder.
+/// Returns the streams in the folder, sorted. Returns none if the folder does not exist.
 fn vectors(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
