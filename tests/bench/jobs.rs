@@ -38,7 +38,7 @@ fn job(number: usize) -> NewJob {
         dedupe: research,
         listed: research,
         payload: "{\"body\":\"…\"}".repeat(20),
-        capture: Some(format!("/state/captures/{number}.sse").into()),
+        capture: Some(format!("/state/captures/{number}.sse")),
         reserve: Micros(60_000),
         simulated: false,
     }
