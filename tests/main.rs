@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod architecture;
 mod ask;
 mod browser;
 mod caps;

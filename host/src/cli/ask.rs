@@ -14,7 +14,7 @@ use super::streamed_text::StreamedText;
 use super::{ending, jobs_setup};
 use crate::answers::{Answers, Mode, cost};
 use crate::exit::Exit;
-use crate::jobs::{Call, Ended, Jobs, JobsError, Phase, Update};
+use crate::jobs::{Call, CallPhase, Ended, Jobs, JobsError, Update};
 use crate::settings::Settings;
 
 /// Ask a question and print the cited answer
@@ -150,9 +150,9 @@ async fn show(
 ) -> StreamedText {
     while let Some(update) = updates.recv().await {
         match update {
-            Update::Phase(Phase::Waiting) => live.say("waiting for a free slot"),
-            Update::Phase(Phase::Sent) => live.say("asked; waiting for the answer"),
-            Update::Phase(Phase::Reading) => live.say("reading"),
+            Update::Phase(CallPhase::Waiting) => live.say("waiting for a free slot"),
+            Update::Phase(CallPhase::Sent) => live.say("asked; waiting for the answer"),
+            Update::Phase(CallPhase::Reading) => live.say("reading"),
             Update::Events(events) if stream => {
                 live.clear();
                 streamed.show(&events);

@@ -44,7 +44,7 @@ impl Component {
         if let Some(path) = &self.out {
             files::Target::prepare(path)
                 .and_then(|target| {
-                    if target.takes_a_moment() {
+                    if target.cannot_block() {
                         hold_signals();
                     }
                     target.write(COMPONENT)

@@ -282,7 +282,7 @@ impl Target {
     /// When the disk is full, or the folder or the reader went away.
     pub fn fill(self, text: &str) -> anyhow::Result<()> {
         let Self(target, path) = self;
-        if target.takes_a_moment() {
+        if target.cannot_block() {
             hold_signals();
         }
         let bytes = format!("{text}\n");

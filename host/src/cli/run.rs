@@ -16,7 +16,7 @@ use crate::jobs::{ExternalCalls, Micros, Rate, Storage, StoreError};
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
 use crate::upstream::{ApiKey, Origin};
-use crate::wasi::{self, Console as _, Ended, RunLimits, TOTAL_MOST};
+use crate::wasi::{self, Console as _, GuestExit, MAX_TOTAL, RunLimits};
 
 /// Run a WASI 0.2 command component in the sandbox
 ///
@@ -32,7 +32,7 @@ pub struct Run {
         long,
         default_value_t = RunLimits::default().total.as_secs(),
         value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=TOTAL_MOST.as_secs())
+        value_parser = clap::value_parser!(u64).range(1..=MAX_TOTAL.as_secs())
     )]
     max_seconds: u64,
     /// Run this component, built for wasm32-wasip2, with these arguments
@@ -105,16 +105,16 @@ impl Run {
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
                 console.finish();
-                console.tell("interrupted: the component and its connections are gone; what it wrote before is kept");
+                console.report("interrupted: the component and its connections are gone; what it wrote before is kept");
                 return Ok(Exit::Interrupted);
             }
         };
         console.finish();
         Ok(match ended {
-            Ok(Ended::Well) => Exit::Done,
-            Ok(Ended::Badly) => Exit::Failed,
+            Ok(GuestExit::Success) => Exit::Done,
+            Ok(GuestExit::Failure) => Exit::Failed,
             Err(error) => {
-                console.tell(&error.to_string());
+                console.report(&error.to_string());
                 Exit::Failed
             }
         })

@@ -88,7 +88,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service over a jobs.
+    /// Creates a service.
     #[must_use]
     pub fn new(jobs: Jobs, config: Config) -> Self {
         Self {

@@ -15,7 +15,7 @@ pub struct Connection {
     /// Milliseconds from its begin to when it was last busy.
     used: AtomicU64,
     busy: AtomicUsize,
-    /// ToolResult of the first request.
+    /// Notified of the first request.
     pub first: Notify,
     /// Cancelled when it is to end at once.
     pub close: CancellationToken,

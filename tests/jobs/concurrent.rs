@@ -1,4 +1,4 @@
-//! Many processes on one store: submits, reads, cancels and kills, as fast as they come.
+//! Many processes use one store concurrently: they submit, read, cancel and kill jobs.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -13,17 +13,17 @@ use tokio_util::sync::CancellationToken;
 use super::store::{call, jobs};
 use crate::support::machine::{Machine, Simulator, is_end, kill, words};
 
-/// Clients at once.
+/// The number of concurrent clients.
 const CLIENTS: u64 = 10;
-/// Servers at once, beside the clients.
+/// The number of concurrent servers.
 const SERVERS: u64 = 4;
-/// Workers at once.
+/// The most concurrent workers.
 const WORKERS: usize = 20;
-/// Researches in all: at two requests a second more would only make the end longer.
+/// The most research jobs. At two requests per second, more would only take longer.
 const SUBMITS: usize = 60;
 
-/// How long the storm lasts; `GLOVEBOX_STORM_SECONDS` makes it longer.
-fn storm() -> Duration {
+/// Returns the duration of the test. `GLOVEBOX_STORM_SECONDS` sets it.
+fn duration() -> Duration {
     let seconds = std::env::var("GLOVEBOX_STORM_SECONDS").ok();
     Duration::from_secs(seconds.and_then(|text| text.parse().ok()).unwrap_or(20))
 }
@@ -37,20 +37,20 @@ struct Seen {
 }
 
 #[test]
-fn nothing_is_lost_in_a_storm() {
+fn nothing_is_lost_under_concurrent_load() {
     let simulator = Simulator::start("0.01");
     let machine = Machine::new(&simulator.url);
     machine.run(&["jobs"]);
     let seen = Mutex::new(Seen::default());
-    let end = Instant::now() + storm();
+    let end = Instant::now() + duration();
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {
             let (machine, seen) = (&machine, &seen);
-            scope.spawn(move || client_of(machine, seen, client, end));
+            scope.spawn(move || run_client(machine, seen, client, end));
         }
         for server in 0..SERVERS {
             let (machine, seen) = (&machine, &seen);
-            scope.spawn(move || server_of(machine, seen, server, end));
+            scope.spawn(move || run_server(machine, seen, server, end));
         }
     });
     let seen = seen.into_inner().unwrap();
@@ -58,8 +58,8 @@ fn nothing_is_lost_in_a_storm() {
     check(&machine, &seen);
 }
 
-/// One client: whatever comes to its mind, until the end.
-fn client_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
+/// Runs random commands until `end`.
+fn run_client(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
     let mut random = fastrand::Rng::with_seed(number);
     while Instant::now() < end {
         let known: Vec<String> = seen.lock().unwrap().ids.iter().cloned().collect();
@@ -80,8 +80,8 @@ fn client_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
     }
 }
 
-/// One server: a jobs that stays open, with calls in its own process, some of them cancelled.
-fn server_of(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
+/// Runs a server in this process that makes calls until `end` and cancels some of them.
+fn run_server(machine: &Machine, seen: &Mutex<Seen>, number: u64, end: Instant) {
     let mut random = fastrand::Rng::with_seed(100 + number);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -122,12 +122,12 @@ fn submit(machine: &Machine, seen: &Mutex<Seen>, random: &mut fastrand::Rng) {
     let query = format!("stormy question {number} {}", random.u32(..));
     let output = machine.run(&["research", "--detach", "--json", "--queries", "1", &query]);
     let text = words(&output);
-    assert_calm(&text);
-    // A worker that was killed before it began is the only reason for anything else.
+    assert_no_lock_error(&text);
+    // The only accepted failure is a worker that was killed before it started.
     if output.status.success() {
         let job: Value = serde_json::from_slice(&output.stdout).unwrap();
         let id = job["research_id"].as_str().unwrap().to_owned();
-        assert!(seen.lock().unwrap().ids.insert(id), "an id given twice");
+        assert!(seen.lock().unwrap().ids.insert(id), "an id was used twice");
     } else {
         assert!(text.contains("did not start"), "{text}");
     }
@@ -136,13 +136,13 @@ fn submit(machine: &Machine, seen: &Mutex<Seen>, random: &mut fastrand::Rng) {
 fn read(machine: &Machine, seen: &Mutex<Seen>, args: &[&str]) {
     let output = machine.run(args);
     let text = words(&output);
-    assert_calm(&text);
+    assert_no_lock_error(&text);
     assert!(output.status.success(), "{args:?}: {text}");
     serde_json::from_slice::<Value>(&output.stdout).unwrap();
     seen.lock().unwrap().reads += 1;
 }
 
-fn assert_calm(text: &str) {
+fn assert_no_lock_error(text: &str) {
     for word in ["busy", "locked", "panicked", "held by another process"] {
         assert!(!text.contains(word), "{text}");
     }
@@ -156,16 +156,16 @@ fn check(machine: &Machine, seen: &Seen) {
     }
     let all = machine.json(&["jobs", "--all", "--limit", "10000", "--json"]);
     let all = all.as_array().unwrap();
-    assert!(all.iter().all(is_end), "nothing is left without an owner");
+    assert!(all.iter().all(is_end), "a job was not settled");
     let stored: BTreeSet<String> = all
         .iter()
         .map(|job| job["research_id"].as_str().unwrap().to_owned())
         .collect();
-    assert!(stored.is_superset(&seen.ids), "no job is lost");
+    assert!(stored.is_superset(&seen.ids), "a job was lost");
 
     let spend = machine.json(&["spend", "--json"]);
     let total = &spend["total"];
-    assert_eq!(total["calls"], all.len(), "one ledger entry a call");
+    assert_eq!(total["calls"], all.len(), "not one ledger entry per call");
     assert_eq!(total["reserved_usd"], 0.0);
     assert!((total["cost_usd"].as_f64().unwrap() - costs).abs() < 1e-6);
     let unknown = all.iter().filter(|job| job["cost_usd"].is_null()).count();
@@ -185,5 +185,5 @@ fn check(machine: &Machine, seen: &Seen) {
             |row| row.get(0),
         )
         .unwrap();
-    assert!(same, "the sums are those of the entries");
+    assert!(same, "the sums differ from the entries");
 }

@@ -1,29 +1,29 @@
-//! Server-sent events in both looks of the API: as recorded, and as its documentation shows.
+//! Writes server-sent events, either as recorded or as the documentation of the API shows them.
 
 use bytes::Bytes;
 use serde_json::json;
 
 use super::variants::Variants;
 
-/// What a call used. The cost follows the published price.
+/// The usage of a call. Its cost follows the published prices.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// Queries run.
+    /// The number of queries.
     pub queries: u64,
-    /// Tokens read.
+    /// The number of tokens read.
     pub tokens_in: u64,
-    /// Tokens written.
+    /// The number of tokens written.
     pub tokens_out: u64,
 }
 
-/// The name of the whole cost.
+/// The name of the field with the total cost.
 pub const TOTAL_COST: &str = "X-Request-Total-Cost";
 
 const USD_PER_QUERY: f64 = 0.004;
 const USD_PER_TOKEN: f64 = 5e-6;
 
 impl Usage {
-    /// The `X-Request-*` members in the order of the API.
+    /// Returns the `X-Request-*` fields in the order of the API.
     #[allow(clippy::cast_precision_loss)] // token counts stay far below 2^52
     pub fn members(&self) -> [(&'static str, f64); 9] {
         let queries = self.queries as f64 * USD_PER_QUERY;
@@ -42,7 +42,7 @@ impl Usage {
         ]
     }
 
-    /// The tag, with this text as its total cost where there is one.
+    /// Returns the usage tag. `total` replaces the total cost.
     pub fn tag(&self, total: Option<&str>) -> String {
         let value = |name: &str, value: f64| match total {
             Some(total) if name == TOTAL_COST => total.to_owned(),
@@ -56,7 +56,7 @@ impl Usage {
         format!("<usage>{{{}}}</usage>", members.join(", "))
     }
 
-    /// The `usage` object of the last chunk and of a blocking reply.
+    /// Returns the `usage` object of the last chunk and of a reply that is not streamed.
     pub fn object(&self) -> serde_json::Value {
         json!({
             "prompt_tokens": self.tokens_in,
@@ -67,7 +67,7 @@ impl Usage {
     }
 }
 
-/// A number as JSON: whole ones without a point.
+/// Formats a number as JSON. Integers have no decimal point.
 pub fn number(value: f64) -> String {
     serde_json::to_string(&value).map_or_else(
         |_| "null".to_owned(),
@@ -77,15 +77,15 @@ pub fn number(value: f64) -> String {
 
 /// Writes the events of one reply.
 #[derive(Clone, Debug)]
-pub struct Frames {
+pub struct EventWriter {
     variants: Variants,
     id: String,
     created: u64,
     begun: bool,
 }
 
-impl Frames {
-    /// The events of a reply with these variants.
+impl EventWriter {
+    /// Creates a writer with new ids for a reply with these variants.
     pub fn new(variants: Variants, created: u64, rng: &mut fastrand::Rng) -> Self {
         let id = uuid::Builder::from_random_bytes(rng.u128(..).to_be_bytes()).into_uuid();
         let id = if variants.openai {
@@ -101,7 +101,7 @@ impl Frames {
         }
     }
 
-    /// A piece of content.
+    /// Returns the event of a content delta.
     pub fn delta(&mut self, content: &str) -> Bytes {
         let content = json!(content);
         let data = if self.variants.openai {
@@ -117,7 +117,7 @@ impl Frames {
         self.event(&data)
     }
 
-    /// The last chunk.
+    /// Returns the event of the last chunk.
     pub fn stop(&mut self, reason: &str, usage: &Usage) -> Bytes {
         let (reason, usage) = (format!("\"{reason}\""), usage.object().to_string());
         let data = if self.variants.openai {
@@ -128,7 +128,7 @@ impl Frames {
         self.event(&data)
     }
 
-    /// The end.
+    /// Returns the `[DONE]` event.
     pub fn done(&mut self) -> Bytes {
         self.event("[DONE]")
     }

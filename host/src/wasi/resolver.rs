@@ -1,11 +1,11 @@
-//! Which addresses the one origin may turn out to be: a name is checked again each time it is resolved, so a
-//! name server cannot point it into this machine's own network.
+//! Resolves the name of the allowed origin and checks its addresses. The check is repeated for each resolution, so a
+//! name server cannot redirect requests into the local network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// The name leads only to addresses that must not be reached.
+/// The name resolves only to addresses that are not allowed.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{host} resolves to {address}, which is not a public address: refused, as it could be a service of this network"
@@ -15,14 +15,14 @@ pub(super) struct Prohibited {
     address: IpAddr,
 }
 
-/// Resolves with the system's resolver and drops what must not be reached.
+/// Resolves names with the system resolver and removes addresses that are not allowed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Checked {
-    /// Whether the origin is this machine: then nothing else is, and otherwise this machine is not.
+pub(super) struct CheckedResolver {
+    /// Whether the origin is a loopback address. Then only loopback is allowed; otherwise it is not allowed.
     pub(super) loopback: bool,
 }
 
-impl Resolve for Checked {
+impl Resolve for CheckedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let loopback = self.loopback;
         let host = name.as_str().to_owned();
@@ -45,7 +45,7 @@ impl Resolve for Checked {
     }
 }
 
-/// Whether an address may be connected to.
+/// Returns whether connections to an address are allowed.
 pub(super) fn may_reach(address: IpAddr, loopback: bool) -> bool {
     match address {
         IpAddr::V4(v4) if loopback => v4.is_loopback(),
@@ -58,7 +58,7 @@ pub(super) fn may_reach(address: IpAddr, loopback: bool) -> bool {
     }
 }
 
-/// The v4 address that a v6 one stands for: mapped, compatible, NAT64 and 6to4.
+/// Returns the IPv4 address in an IPv6 address: mapped, compatible, NAT64 and 6to4.
 fn embedded_v4(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = v6.segments();
     let v4 = |high: u16, low: u16| {
@@ -91,7 +91,7 @@ fn is_public_v4(v4: Ipv4Addr) -> bool {
     !special
 }
 
-/// Global unicast is 2000::/3; of it, the tunnel and documentation ranges are left out.
+/// Returns whether an address is public: it is in 2000::/3 and not in a range for tunnels or documentation.
 fn is_public_v6(v6: Ipv6Addr) -> bool {
     let [a, b, ..] = v6.segments();
     (0x2000..0x4000).contains(&a) && !(a == 0x2001 && (b < 0x200 || b == 0xdb8)) && a != 0x3fff
@@ -162,7 +162,7 @@ mod tests {
     #[tokio::test]
     async fn a_name_that_leads_into_this_machine_is_refused() {
         let name: Name = "localhost".parse().unwrap();
-        let error = Checked { loopback: false }
+        let error = CheckedResolver { loopback: false }
             .resolve(name)
             .await
             .err()
@@ -173,7 +173,7 @@ mod tests {
         );
         let name: Name = "localhost".parse().unwrap();
         assert!(
-            Checked { loopback: true }
+            CheckedResolver { loopback: true }
                 .resolve(name)
                 .await
                 .unwrap()

@@ -1,42 +1,42 @@
-//! What the API checks of a body.
+//! Validates the body of a request as the API does.
 
 use serde_json::{Map, Value, json};
 
-/// A body that was accepted.
+/// The fields of a valid request.
 #[derive(Clone, Debug)]
-pub struct Asked {
-    /// The one message.
+pub struct RequestFields {
+    /// The content of the message.
     pub question: String,
-    /// Whether the reply streams.
+    /// Whether the reply is streamed.
     pub stream: bool,
-    /// Whether it cites.
+    /// Whether citations are enabled.
     pub citations: bool,
-    /// Whether it is research.
+    /// Whether research is enabled.
     pub research: bool,
-    /// Whether research may tell what it read.
+    /// Whether research may send `thinking` tags.
     pub thinking: bool,
-    /// The cap on iterations.
+    /// The maximum number of iterations.
     pub iterations: u64,
-    /// The cap on queries.
+    /// The maximum number of queries.
     pub queries: u64,
-    /// The soft budget in seconds.
+    /// The soft limit on the time, in seconds.
     pub seconds: u64,
-    /// The cap on tokens a query.
+    /// The maximum number of tokens per query.
     pub tokens_per_query: u64,
-    /// The cap on results a query.
+    /// The maximum number of results per query.
     pub results_per_query: u64,
 }
 
-/// Why a body is refused.
+/// The reason why a body is invalid.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rejected {
-    /// Bad fields: the `meta` of the error.
+pub enum InvalidBody {
+    /// Invalid fields, as the `meta` of the error.
     Fields(Value),
-    /// Options that exclude each other: the text.
+    /// Options that exclude each other, as the text of the error.
     Options(&'static str),
 }
 
-enum Kind {
+enum FieldKind {
     Text,
     Choice(&'static [&'static str]),
     Country,
@@ -46,39 +46,51 @@ enum Kind {
     Messages,
 }
 
-/// All fields that are known. Others are accepted and ignored by the API.
-const FIELDS: [(&str, Kind); 19] = [
-    ("messages", Kind::Messages),
-    ("model", Kind::Choice(&["brave", "brave-pro"])),
-    ("stream", Kind::Switch),
-    ("country", Kind::Country),
-    ("language", Kind::Text),
-    ("safesearch", Kind::Choice(&["off", "moderate", "strict"])),
-    ("max_completion_tokens", Kind::Whole(1, i64::MAX)),
-    ("metadata", Kind::Object),
-    ("seed", Kind::Whole(i64::MIN, i64::MAX)),
-    ("enable_citations", Kind::Switch),
-    ("enable_entities", Kind::Switch),
-    ("enable_research", Kind::Switch),
-    ("research_allow_thinking", Kind::Switch),
+/// All known fields. The API accepts and ignores others.
+const FIELDS: [(&str, FieldKind); 19] = [
+    ("messages", FieldKind::Messages),
+    ("model", FieldKind::Choice(&["brave", "brave-pro"])),
+    ("stream", FieldKind::Switch),
+    ("country", FieldKind::Country),
+    ("language", FieldKind::Text),
+    (
+        "safesearch",
+        FieldKind::Choice(&["off", "moderate", "strict"]),
+    ),
+    ("max_completion_tokens", FieldKind::Whole(1, i64::MAX)),
+    ("metadata", FieldKind::Object),
+    ("seed", FieldKind::Whole(i64::MIN, i64::MAX)),
+    ("enable_citations", FieldKind::Switch),
+    ("enable_entities", FieldKind::Switch),
+    ("enable_research", FieldKind::Switch),
+    ("research_allow_thinking", FieldKind::Switch),
     (
         "research_maximum_number_of_tokens_per_query",
-        Kind::Whole(1024, 16384),
+        FieldKind::Whole(1024, 16384),
     ),
-    ("research_maximum_number_of_queries", Kind::Whole(1, 50)),
-    ("research_maximum_number_of_iterations", Kind::Whole(1, 5)),
-    ("research_maximum_number_of_seconds", Kind::Whole(1, 300)),
+    (
+        "research_maximum_number_of_queries",
+        FieldKind::Whole(1, 50),
+    ),
+    (
+        "research_maximum_number_of_iterations",
+        FieldKind::Whole(1, 5),
+    ),
+    (
+        "research_maximum_number_of_seconds",
+        FieldKind::Whole(1, 300),
+    ),
     (
         "research_maximum_number_of_results_per_query",
-        Kind::Whole(1, 60),
+        FieldKind::Whole(1, 60),
     ),
-    ("web_search_options", Kind::Object),
+    ("web_search_options", FieldKind::Object),
 ];
 
-/// Checks a body; with it come the names that are no fields, which the API ignores in silence.
-pub fn check(body: &Value) -> Result<(Asked, Vec<String>), Rejected> {
+/// Validates a body. Returns its fields and a note for each unknown field, which the API ignores.
+pub fn check(body: &Value) -> Result<(RequestFields, Vec<String>), InvalidBody> {
     let Some(members) = body.as_object() else {
-        return Err(Rejected::Fields(
+        return Err(InvalidBody::Fields(
             json!({ "errors": [error("", "Input should be a valid object", body)] }),
         ));
     };
@@ -87,21 +99,21 @@ pub fn check(body: &Value) -> Result<(Asked, Vec<String>), Rejected> {
         .filter_map(|(name, kind)| check_field(members, name, kind))
         .collect();
     if !errors.is_empty() {
-        return Err(Rejected::Fields(json!({ "errors": errors })));
+        return Err(InvalidBody::Fields(json!({ "errors": errors })));
     }
-    let asked = asked(members);
-    exclusions(members, &asked)?;
+    let fields = fields(members);
+    exclusions(members, &fields)?;
     let unknown = members
         .keys()
         .filter(|name| !FIELDS.iter().any(|field| field.0 == name.as_str()))
         .map(|name| format!("unknown field {name}: ignored"))
         .collect();
-    Ok((asked, unknown))
+    Ok((fields, unknown))
 }
 
-fn check_field(members: &Map<String, Value>, name: &str, kind: &Kind) -> Option<Value> {
+fn check_field(members: &Map<String, Value>, name: &str, kind: &FieldKind) -> Option<Value> {
     let value = match (members.get(name), kind) {
-        (None, Kind::Messages) => return Some(error(name, "Field required", &Value::Null)),
+        (None, FieldKind::Messages) => return Some(error(name, "Field required", &Value::Null)),
         (None, _) => return None,
         (Some(value), _) => value,
     };
@@ -111,38 +123,38 @@ fn check_field(members: &Map<String, Value>, name: &str, kind: &Kind) -> Option<
     problem(value, kind).map(|problem| error(name, &problem, value))
 }
 
-fn problem(value: &Value, kind: &Kind) -> Option<String> {
+fn problem(value: &Value, kind: &FieldKind) -> Option<String> {
     let (good, wanted) = match kind {
-        Kind::Text => (
+        FieldKind::Text => (
             value.is_string(),
             "Input should be a valid string".to_owned(),
         ),
-        Kind::Choice(choices) => (
+        FieldKind::Choice(choices) => (
             value.as_str().is_some_and(|text| choices.contains(&text)),
             format!("Input should be one of {}", choices.join(", ")),
         ),
-        Kind::Country => (
+        FieldKind::Country => (
             value.as_str().is_some_and(|text| {
                 text == "ALL"
                     || (text.len() == 2 && text.bytes().all(|letter| letter.is_ascii_alphabetic()))
             }),
             "Input should be a two-letter country code or ALL".to_owned(),
         ),
-        Kind::Switch => (
+        FieldKind::Switch => (
             value.is_boolean(),
             "Input should be a valid boolean".to_owned(),
         ),
-        Kind::Whole(least, most) => (
+        FieldKind::Whole(least, most) => (
             value
                 .as_i64()
                 .is_some_and(|number| (*least..=*most).contains(&number)),
             format!("Input should be an integer from {least} to {most}"),
         ),
-        Kind::Object => (
+        FieldKind::Object => (
             value.is_object(),
             "Input should be a valid object".to_owned(),
         ),
-        Kind::Messages => (
+        FieldKind::Messages => (
             one_message(value).is_some(),
             "Input should be exactly one message of role user with text".to_owned(),
         ),
@@ -167,7 +179,7 @@ fn error(name: &str, problem: &str, input: &Value) -> Value {
     json!({ "type": "value_error", "loc": ["body", name], "msg": problem, "input": input })
 }
 
-fn asked(members: &Map<String, Value>) -> Asked {
+fn fields(members: &Map<String, Value>) -> RequestFields {
     let switch = |name: &str, default| {
         members
             .get(name)
@@ -175,7 +187,7 @@ fn asked(members: &Map<String, Value>) -> Asked {
             .unwrap_or(default)
     };
     let whole = |name: &str, default| members.get(name).and_then(Value::as_u64).unwrap_or(default);
-    Asked {
+    RequestFields {
         question: members
             .get("messages")
             .and_then(one_message)
@@ -193,36 +205,36 @@ fn asked(members: &Map<String, Value>) -> Asked {
     }
 }
 
-fn exclusions(members: &Map<String, Value>, asked: &Asked) -> Result<(), Rejected> {
+fn exclusions(members: &Map<String, Value>, fields: &RequestFields) -> Result<(), InvalidBody> {
     let entities = members
         .get("enable_entities")
         .and_then(Value::as_bool)
         .unwrap_or(false);
-    let text = match asked {
-        Asked {
+    let text = match fields {
+        RequestFields {
             stream: false,
             research: true,
             ..
         } => "Blocking response does not support `enable_research`.",
-        Asked {
+        RequestFields {
             stream: false,
             citations: true,
             ..
         } => "Blocking response does not support `enable_citations`.",
-        Asked { stream: false, .. } if entities => {
+        RequestFields { stream: false, .. } if entities => {
             "Blocking response does not support `enable_entities`."
         }
-        Asked {
+        RequestFields {
             research: true,
             citations: true,
             ..
         } => "Research mode does not support `enable_citations`.",
-        Asked { research: true, .. } if entities => {
+        RequestFields { research: true, .. } if entities => {
             "Research mode does not support `enable_entities`."
         }
         _ => return Ok(()),
     };
-    Err(Rejected::Options(text))
+    Err(InvalidBody::Options(text))
 }
 
 #[cfg(test)]
@@ -253,7 +265,7 @@ mod tests {
             json!({"messages": [{"role": "user", "content": " "}]}),
         ] {
             assert!(
-                matches!(check(&body(bad.clone())), Err(Rejected::Fields(_))),
+                matches!(check(&body(bad.clone())), Err(InvalidBody::Fields(_))),
                 "{bad}"
             );
         }
@@ -268,7 +280,7 @@ mod tests {
             json!({"enable_research": true, "enable_entities": true}),
         ] {
             assert!(
-                matches!(check(&body(bad.clone())), Err(Rejected::Options(_))),
+                matches!(check(&body(bad.clone())), Err(InvalidBody::Options(_))),
                 "{bad}"
             );
         }

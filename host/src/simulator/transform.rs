@@ -1,4 +1,4 @@
-//! What happens to a reply's steps on their way: compression, cuts at random places.
+//! Changes the steps of a reply: compresses the body or splits it at random positions.
 
 use std::io::Write;
 
@@ -8,10 +8,10 @@ use flate2::write::GzEncoder;
 
 use super::steps::{Step, Steps};
 
-/// The most pieces that one part is cut into.
-const CUTS: usize = 3;
+/// The most parts that one part is split into.
+const MAX_PIECES: usize = 3;
 
-/// Compresses, flushing at every part, so that each arrives when it is sent.
+/// Compresses the body with gzip. Each part is flushed, so that it arrives when it is sent.
 pub fn gzip(mut steps: Steps) -> Steps {
     let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::default()));
     Box::new(std::iter::from_fn(move || match steps.next() {
@@ -30,7 +30,7 @@ pub fn gzip(mut steps: Steps) -> Steps {
     }))
 }
 
-/// Cuts every part at random places and lets go each piece before the next.
+/// Splits each part at random positions and sends the pieces separately.
 pub fn split(steps: Steps, mut rng: fastrand::Rng) -> Steps {
     Box::new(steps.flat_map(move |step| match step {
         Step::Send(bytes) => pieces(bytes, &mut rng),
@@ -40,7 +40,7 @@ pub fn split(steps: Steps, mut rng: fastrand::Rng) -> Steps {
 
 fn pieces(mut bytes: Bytes, rng: &mut fastrand::Rng) -> Vec<Step> {
     let mut steps = Vec::new();
-    for _ in 1..CUTS {
+    for _ in 1..MAX_PIECES {
         if bytes.len() < 2 {
             break;
         }
