@@ -184,6 +184,7 @@ fn call(number: u32) -> Call {
         max_usd: None,
         capture: true,
         simulate: None,
+        approval: None,
     }
 }
 

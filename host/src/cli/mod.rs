@@ -10,6 +10,7 @@ mod ending;
 mod environment;
 mod jobs;
 mod jobs_setup;
+mod operator;
 mod options;
 mod output;
 mod replay;

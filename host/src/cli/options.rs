@@ -106,6 +106,7 @@ impl QuestionOptions {
                 scenario: None,
                 pace: settings.pace.value,
             }),
+            approval: None,
         }
     }
 

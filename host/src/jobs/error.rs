@@ -43,6 +43,11 @@ pub enum JobsError {
         /// What is allowed.
         max: Micros,
     },
+    /// The approval of the call was used before, or is too old.
+    #[error(
+        "the approval of this call was used before or is older than 2 minutes; nothing was sent. Make the call again to be asked again"
+    )]
+    ApprovalSpent,
     /// An id that nobody knows.
     #[error("no job has the id `{0}`; `glovebox jobs list --all` shows those there are")]
     Unknown(String),
@@ -118,6 +123,7 @@ impl JobsError {
             Self::Invalid(_) => "invalid-request",
             Self::OverBudget { .. } => "budget",
             Self::OverMax { .. } => "max-usd",
+            Self::ApprovalSpent => "approval",
             Self::Unknown(_) => "unknown-id",
             Self::Expired { .. } => "expired-id",
             Self::NotEnded { .. } => "not-ended",
@@ -135,7 +141,7 @@ impl JobsError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Invalid(_) => Exit::Usage,
-            Self::OverBudget { .. } | Self::OverMax { .. } => Exit::Money,
+            Self::OverBudget { .. } | Self::OverMax { .. } | Self::ApprovalSpent => Exit::Money,
             Self::NotEnded { .. } => Exit::Running,
             Self::Upstream(error) => error.exit(),
             Self::Unknown(_)

@@ -107,6 +107,7 @@ impl ExternalCalls {
             capture: None,
             reserve: estimate,
             simulated: self.simulated,
+            approval: None,
         })
     }
 }

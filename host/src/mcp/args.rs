@@ -19,41 +19,41 @@ pub enum Kind {
     /// A language code such as `en` or `pt-br`.
     Language,
     /// One of a few words.
-    Word(&'static [&'static str]),
+    OneOf(&'static [&'static str]),
     /// True or false.
-    Flag,
+    Boolean,
     /// A whole number within bounds, both included.
-    Whole(i64, i64),
-    /// A whole number; one beyond these bounds stands for the nearer bound, and the result says so.
-    Clamped(i64, i64),
+    Integer(i64, i64),
+    /// A whole number. One beyond these bounds is taken as the nearer bound, and the result says so.
+    ClampedInteger(i64, i64),
 }
 
-/// The value of a parameter that was left out.
+/// Whether a parameter can be left out, and what holds then.
 #[derive(Clone, Copy, Debug)]
-pub enum Absent {
-    /// An error.
-    Refused,
-    /// Left out of the call too.
-    Nothing,
-    /// This flag.
-    Flag(bool),
-    /// This number.
-    Whole(i64),
+pub enum Presence {
+    /// It must be given.
+    Required,
+    /// It may be left out.
+    Optional,
+    /// Where it is left out, it is this.
+    DefaultBoolean(bool),
+    /// Where it is left out, it is this.
+    DefaultInteger(i64),
 }
 
 impl Kind {
     /// A whole number of this range.
     #[must_use]
     pub const fn within(range: Range) -> Self {
-        Self::Whole(range.least, range.most)
+        Self::Integer(range.least, range.most)
     }
 }
 
-impl Absent {
+impl Presence {
     /// The default of this range.
     #[must_use]
     pub const fn default_of(range: Range) -> Self {
-        Self::Whole(range.default)
+        Self::DefaultInteger(range.default)
     }
 }
 
@@ -64,10 +64,10 @@ pub struct Param {
     pub name: &'static str,
     /// What it is.
     pub kind: Kind,
-    /// What holds where it is left out.
-    pub absent: Absent,
+    /// Whether it can be left out.
+    pub presence: Presence,
     /// One short line for the model.
-    pub about: &'static str,
+    pub description: &'static str,
 }
 
 /// The input schema of a tool: flat and closed, in the small part of JSON Schema that every client takes.
@@ -93,27 +93,29 @@ pub fn schema(params: &[Param]) -> Map<String, Value> {
 }
 
 const fn is_required(param: &Param) -> bool {
-    matches!(param.absent, Absent::Refused)
+    matches!(param.presence, Presence::Required)
 }
 
 fn property(param: &Param) -> Value {
     let mut property = match param.kind {
         Kind::Text | Kind::Country | Kind::Language => json!({ "type": "string" }),
-        Kind::Word(words) => json!({ "type": "string", "enum": words }),
-        Kind::Flag => json!({ "type": "boolean" }),
-        Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Kind::OneOf(words) => json!({ "type": "string", "enum": words }),
+        Kind::Boolean => json!({ "type": "boolean" }),
+        Kind::Integer(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
         // Bounds in the schema would have clients refuse what is understood here.
-        Kind::Clamped(..) => json!({ "type": "integer" }),
+        Kind::ClampedInteger(..) => json!({ "type": "integer" }),
     };
     if let Some(object) = property.as_object_mut() {
-        match param.absent {
-            Absent::Flag(flag) => object.insert("default".into(), flag.into()),
-            Absent::Whole(number) => object.insert("default".into(), number.into()),
-            Absent::Refused | Absent::Nothing => None,
+        match param.presence {
+            Presence::DefaultBoolean(flag) => object.insert("default".into(), flag.into()),
+            Presence::DefaultInteger(number) => object.insert("default".into(), number.into()),
+            Presence::Required | Presence::Optional => None,
         };
-        let about = description(param);
-        if !about.is_empty() {
-            object.insert("description".into(), about.into());
+        let text = description(param);
+        if !text.is_empty() {
+            object.insert("description".into(), text.into());
         }
     }
     property
@@ -122,16 +124,18 @@ fn property(param: &Param) -> Value {
 /// What a parameter is, with its range and its default: some clients drop both from the schema.
 fn description(param: &Param) -> String {
     let range = match param.kind {
-        Kind::Whole(least, most) | Kind::Clamped(least, most) => Some(format!("{least} to {most}")),
-        Kind::Text | Kind::Country | Kind::Language | Kind::Word(_) | Kind::Flag => None,
+        Kind::Integer(least, most) | Kind::ClampedInteger(least, most) => {
+            Some(format!("{least} to {most}"))
+        }
+        Kind::Text | Kind::Country | Kind::Language | Kind::OneOf(_) | Kind::Boolean => None,
     };
-    let default = match param.absent {
-        Absent::Flag(flag) => Some(format!("default {flag}")),
-        Absent::Whole(number) => Some(format!("default {number}")),
-        Absent::Refused | Absent::Nothing => None,
+    let default = match param.presence {
+        Presence::DefaultBoolean(flag) => Some(format!("default {flag}")),
+        Presence::DefaultInteger(number) => Some(format!("default {number}")),
+        Presence::Required | Presence::Optional => None,
     };
     let bounds: Vec<String> = range.into_iter().chain(default).collect();
-    let parts = [param.about.to_owned(), bounds.join(", ")];
+    let parts = [param.description.to_owned(), bounds.join(", ")];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("; ")
 }
@@ -180,7 +184,14 @@ impl Args {
         }
     }
 
-    /// What a result has to say of the arguments.
+    /// Returns the arguments as JSON, in one form for all that mean the same.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        // The members of a map are in the order of their names.
+        Value::Object(self.values.clone()).to_string()
+    }
+
+    /// Returns what a result has to say about the arguments.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
@@ -194,13 +205,13 @@ impl Args {
 
     /// A flag.
     #[must_use]
-    pub fn flag(&self, name: &str) -> Option<bool> {
+    pub fn boolean(&self, name: &str) -> Option<bool> {
         self.values.get(name).and_then(Value::as_bool)
     }
 
     /// A whole number.
     #[must_use]
-    pub fn whole(&self, name: &str) -> Option<i64> {
+    pub fn integer(&self, name: &str) -> Option<i64> {
         self.values.get(name).and_then(Value::as_i64)
     }
 }
@@ -255,21 +266,21 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
         Kind::Text => text(given).map(Value::String),
         Kind::Country => text(given).and_then(country).map(Value::String),
         Kind::Language => text(given).and_then(language).map(Value::String),
-        Kind::Word(words) => word(words, given).map(Value::from),
-        Kind::Flag => flag(given).map(Value::Bool),
-        Kind::Whole(least, most) => whole(given)
+        Kind::OneOf(words) => word(words, given).map(Value::from),
+        Kind::Boolean => flag(given).map(Value::Bool),
+        Kind::Integer(least, most) => whole(given)
             .filter(|number| (least..=most).contains(number))
             .map(Value::from),
-        Kind::Clamped(..) => whole(given).map(Value::from),
+        Kind::ClampedInteger(..) => whole(given).map(Value::from),
     };
     read.map(Some).ok_or_else(|| {
         let must = match param.kind {
             Kind::Text => "text".to_owned(),
             Kind::Country => "a two-letter country code, or ALL".to_owned(),
             Kind::Language => "a language code such as en or pt-br".to_owned(),
-            Kind::Word(words) => format!("one of {}", words.join(", ")),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Whole(least, most) | Kind::Clamped(least, most) => {
+            Kind::OneOf(words) => format!("one of {}", words.join(", ")),
+            Kind::Boolean => "true or false".to_owned(),
+            Kind::Integer(least, most) | Kind::ClampedInteger(least, most) => {
                 format!("a whole number from {least} to {most}")
             }
         };
@@ -279,7 +290,7 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
 
 /// The value within the bounds of its parameter, and what is said where it was not.
 fn clamped(param: &Param, value: Value) -> (Value, Option<String>) {
-    let (Kind::Clamped(least, most), Some(number)) = (param.kind, value.as_i64()) else {
+    let (Kind::ClampedInteger(least, most), Some(number)) = (param.kind, value.as_i64()) else {
         return (value, None);
     };
     let nearest = number.clamp(least, most);
@@ -291,14 +302,14 @@ fn clamped(param: &Param, value: Value) -> (Value, Option<String>) {
 }
 
 fn left_out(param: &Param) -> Result<Option<Value>, String> {
-    match param.absent {
-        Absent::Refused => Err(format!(
+    match param.presence {
+        Presence::Required => Err(format!(
             "`{}` is required and must not be blank",
             param.name
         )),
-        Absent::Nothing => Ok(None),
-        Absent::Flag(flag) => Ok(Some(flag.into())),
-        Absent::Whole(number) => Ok(Some(number.into())),
+        Presence::Optional => Ok(None),
+        Presence::DefaultBoolean(flag) => Ok(Some(flag.into())),
+        Presence::DefaultInteger(number) => Ok(Some(number.into())),
     }
 }
 
@@ -378,44 +389,44 @@ mod tests {
         Param {
             name: "query",
             kind: Kind::Text,
-            absent: Absent::Refused,
-            about: "What",
+            presence: Presence::Required,
+            description: "What",
         },
         Param {
             name: "country",
             kind: Kind::Country,
-            absent: Absent::Nothing,
-            about: "",
+            presence: Presence::Optional,
+            description: "",
         },
         Param {
             name: "language",
             kind: Kind::Language,
-            absent: Absent::Nothing,
-            about: "",
+            presence: Presence::Optional,
+            description: "",
         },
         Param {
             name: "rounds",
-            kind: Kind::Whole(1, 5),
-            absent: Absent::Whole(4),
-            about: "",
+            kind: Kind::Integer(1, 5),
+            presence: Presence::DefaultInteger(4),
+            description: "",
         },
         Param {
             name: "think",
-            kind: Kind::Flag,
-            absent: Absent::Flag(true),
-            about: "",
+            kind: Kind::Boolean,
+            presence: Presence::DefaultBoolean(true),
+            description: "",
         },
         Param {
             name: "pause",
-            kind: Kind::Clamped(0, 50),
-            absent: Absent::Whole(0),
-            about: "Seconds",
+            kind: Kind::ClampedInteger(0, 50),
+            presence: Presence::DefaultInteger(0),
+            description: "Seconds",
         },
         Param {
             name: "state",
-            kind: Kind::Word(&["done"]),
-            absent: Absent::Nothing,
-            about: "",
+            kind: Kind::OneOf(&["done"]),
+            presence: Presence::Optional,
+            description: "",
         },
     ];
 
@@ -432,8 +443,8 @@ mod tests {
                 )
                 .unwrap();
                 assert_eq!(args.text("query"), Some("q"));
-                assert_eq!(args.whole("rounds"), Some(3));
-                assert_eq!(args.flag("think"), Some(false));
+                assert_eq!(args.integer("rounds"), Some(3));
+                assert_eq!(args.boolean("think"), Some(false));
                 assert_eq!(args.text("state"), Some("done"));
             }
         }
@@ -444,8 +455,8 @@ mod tests {
             .unwrap();
             assert_eq!(args.text("query"), Some("null"));
             assert_eq!(args.text("language"), None);
-            assert_eq!(args.whole("rounds"), Some(4));
-            assert_eq!(args.flag("think"), Some(true));
+            assert_eq!(args.integer("rounds"), Some(4));
+            assert_eq!(args.boolean("think"), Some(true));
             assert_eq!(args.text("country"), None);
         }
     }
@@ -489,7 +500,7 @@ mod tests {
             (json!(-1), 0, true),
         ] {
             let args = read(json!({"query": "q", "pause": given})).unwrap();
-            assert_eq!(args.whole("pause"), Some(taken));
+            assert_eq!(args.integer("pause"), Some(taken));
             assert_eq!(args.notes().len(), usize::from(said), "{args:?}");
         }
         assert!(read(json!({"query": "q", "pause": "long"})).is_err());

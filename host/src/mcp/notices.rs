@@ -2,26 +2,30 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Service;
 use super::resources::Address;
 use crate::jobs::Watch;
+use crate::policy::Policy;
 
 /// The least time between two notices of one resource. Whoever hears one reads the resource again.
 const APART: Duration = Duration::from_secs(1);
 
 /// The least time between two notices that the list of resources changed. Some clients print each.
 const LISTS_APART: Duration = Duration::from_secs(5);
+
+/// The least time between two notices that the list of tools changed.
+const TOOL_LISTS_APART: Duration = Duration::from_millis(250);
 
 /// The most resources that one connection may follow.
 const FOLLOWED: usize = 100;
@@ -57,6 +61,7 @@ impl Notices {
     pub fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = requested.resources_list_changed;
+        accepted.tools_list_changed = requested.tools_list_changed;
         accepted.resource_subscriptions = requested.resource_subscriptions.as_ref().map(|uris| {
             let ours = uris.iter().filter(|uri| Address::parse(uri).is_some());
             ours.take(FOLLOWED).cloned().collect()
@@ -91,8 +96,17 @@ impl Notices {
                 tokio::time::sleep(LISTS_APART).await;
             }
         };
+        let tools = async {
+            let mut lists = ToolLists::new(&self.service);
+            while accepted.tools_list_changed == Some(true) && lists.changed().await {
+                if sink.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(TOOL_LISTS_APART).await;
+            }
+        };
         let all = async {
-            tokio::join!(join_all(updates), lists);
+            tokio::join!(join_all(updates), lists, tools);
             // The subscription stays, although nothing of it can change any more.
             std::future::pending::<()>().await;
         };
@@ -157,9 +171,50 @@ impl Notices {
         }));
     }
 
+    /// Tells the client of every change of the list of tools, in the older era.
+    pub fn tools_shown(&self, peer: Peer<RoleServer>) {
+        let mut lists = ToolLists::new(&self.service);
+        tokio::spawn(self.open.clone().run_until_cancelled_owned(async move {
+            while lists.changed().await {
+                if peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(TOOL_LISTS_APART).await;
+            }
+        }));
+    }
+
     async fn watch(&self, uri: &str) -> Option<Watch> {
         let address = Address::parse(uri)?;
         self.service.jobs().watch(&address.id).await.ok()
+    }
+}
+
+/// The list of tools, as the client knows it.
+struct ToolLists {
+    policy: watch::Receiver<Arc<Policy>>,
+    known: Vec<&'static str>,
+}
+
+impl ToolLists {
+    fn new(service: &Service) -> Self {
+        let mut policy = service.control().changes();
+        let known = policy.borrow_and_update().listed();
+        Self { policy, known }
+    }
+
+    /// Waits until the list is another one. A change that leaves the list as it is is none.
+    async fn changed(&mut self) -> bool {
+        loop {
+            let now = self.policy.borrow_and_update().listed();
+            if now != self.known {
+                self.known = now;
+                return true;
+            }
+            if self.policy.changed().await.is_err() {
+                return false;
+            }
+        }
     }
 }
 

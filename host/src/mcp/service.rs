@@ -4,14 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::broadcast;
+use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::families::Families;
 use super::structured::Structured;
 use crate::answers::{AnswersConfig, Question};
 use crate::jobs::clock;
-use crate::jobs::{Job, Jobs, JobsError, Simulate, Submitted};
+use crate::jobs::{Job, Jobs, JobsError, Simulate, SingleUse, Submitted};
+use crate::policy::{Advice, Approvals, Control, Situation, advice};
 
 /// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
 const NOTICES: usize = 16;
@@ -64,8 +66,10 @@ pub struct Config {
     pub reached: String,
     /// Whether there is a key.
     pub key: KeyCheck,
-    /// What is odd or risky about the settings, to be told.
-    pub advice: Vec<String>,
+    /// What the advice depends on, as far as it does not change while the server runs.
+    pub situation: Situation,
+    /// How long a person may take to approve a call where the server waits for the answer.
+    pub ask_within: Duration,
 }
 
 impl fmt::Debug for Config {
@@ -82,17 +86,23 @@ impl fmt::Debug for Config {
 #[derive(Clone, Debug)]
 pub struct Service {
     jobs: Jobs,
+    control: Arc<Control>,
+    families: Families,
+    approvals: Arc<OnceCell<Approvals>>,
     config: Arc<Config>,
     made: broadcast::Sender<()>,
     work: TaskTracker,
 }
 
 impl Service {
-    /// A service over a jobs.
+    /// Returns a service of these tools, under this control.
     #[must_use]
-    pub fn new(jobs: Jobs, config: Config) -> Self {
+    pub fn new(jobs: Jobs, control: Arc<Control>, families: Families, config: Config) -> Self {
         Self {
             jobs,
+            control,
+            families,
+            approvals: Arc::default(),
             config: Arc::new(config),
             made: broadcast::channel(NOTICES).0,
             work: TaskTracker::new(),
@@ -105,7 +115,43 @@ impl Service {
         &self.jobs
     }
 
-    /// How tools behave.
+    /// Returns the operator's control.
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Returns the families of tools.
+    #[must_use]
+    pub const fn families(&self) -> Families {
+        self.families
+    }
+
+    /// Returns what seals approvals: with the secret of the store, so that any process of it can open them.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn approvals(&self) -> Result<&Approvals, JobsError> {
+        let made = self.approvals.get_or_try_init(|| async {
+            let secret = self.jobs.secret().await?;
+            Approvals::new(&secret)
+                .ok_or_else(|| JobsError::Defect("the store's secret is no key".to_owned()))
+        });
+        made.await
+    }
+
+    /// Returns the advice of this moment.
+    #[must_use]
+    pub fn advice(&self) -> Vec<Advice> {
+        let mut situation = self.config.situation.clone();
+        situation.settings_problem = self.control.settings_problem();
+        situation.allows_unsafe = self.control.policy().allows_unsafe();
+        situation.is_audited = self.control.audit().is_some();
+        situation.events_lost = self.control.audit().map_or(0, |audit| audit.lost());
+        advice(&situation)
+    }
+
+    /// Returns how tools behave.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
@@ -127,8 +173,12 @@ impl Service {
     ///
     /// # Errors
     /// What is wrong with it, or why it cannot be started.
-    pub async fn start(&self, question: Question) -> Result<Submitted, JobsError> {
-        let call = self.research(question);
+    pub async fn start(
+        &self,
+        question: Question,
+        approval: Option<SingleUse>,
+    ) -> Result<Submitted, JobsError> {
+        let call = self.research(question, approval);
         let submitted = match self.config.runs {
             Runs::Detached => self.jobs.detach(call).await?,
             Runs::Here => self.start_here(call).await?,

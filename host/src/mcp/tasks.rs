@@ -37,7 +37,11 @@ pub async fn get(
 }
 
 fn result(service: &Service, told: ToolResult, structured: bool) -> JsonObject {
-    let result = told.result(service.config().output_bytes, structured);
+    let result = told.result(
+        service.config().output_bytes,
+        &service.families().research_bounds(),
+        structured,
+    );
     match serde_json::to_value(result) {
         Ok(serde_json::Value::Object(result)) => result,
         _ => JsonObject::new(),

@@ -8,6 +8,8 @@ use rmcp::service::{Peer, RequestContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::jobs::SingleUse;
+
 /// The least time between two reports of one call.
 const APART: Duration = Duration::from_millis(250);
 
@@ -24,14 +26,20 @@ pub struct ToolCall {
     pub leaving: CancellationToken,
     /// Whether the client follows tasks, as it says on this very request.
     pub follows_tasks: bool,
+    /// A person's approval, which the call uses up when it reserves its cost.
+    pub approval: Option<SingleUse>,
     began: Instant,
     report: Option<(Peer<RoleServer>, ProgressToken)>,
 }
 
 impl ToolCall {
-    /// The call that a request makes.
+    /// Returns the call that a request makes.
     #[must_use]
-    pub fn of(context: &RequestContext<RoleServer>, leaving: CancellationToken) -> Self {
+    pub fn of(
+        context: &RequestContext<RoleServer>,
+        leaving: CancellationToken,
+        approval: Option<SingleUse>,
+    ) -> Self {
         let token = context.meta.get_progress_token();
         // Only what this very request says counts, never the handshake of the older era.
         let follows_tasks = context
@@ -42,6 +50,7 @@ impl ToolCall {
             cancel: context.ct.clone(),
             leaving,
             follows_tasks,
+            approval,
             began: Instant::now(),
             report: token.map(|token| (context.peer.clone(), token)),
         }

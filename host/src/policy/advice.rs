@@ -72,7 +72,10 @@ pub fn advice(now: &Situation) -> Vec<Advice> {
             format!("the changed settings are not in force, those from before are: {problem}"),
         );
     }
-    if let Reach::External { has_allowed_origins } = now.reach {
+    if let Reach::External {
+        has_allowed_origins,
+    } = now.reach
+    {
         if !has_allowed_origins {
             add(
                 "external-origins",
@@ -97,11 +100,6 @@ pub fn advice(now: &Situation) -> Vec<Advice> {
                 "other machines can reach the server and nothing is recorded; --audit records calls".to_owned(),
             );
         }
-    } else if !now.has_budget && !now.is_simulated {
-        add(
-            "budget",
-            "no budget is set; --budget-usd-per-day stops calls that could pass it".to_owned(),
-        );
     }
     if now.is_simulated && now.reach != Reach::Client {
         add(
@@ -112,13 +110,16 @@ pub fn advice(now: &Situation) -> Vec<Advice> {
     if now.token_length.is_some_and(|length| length < STRONG_TOKEN) {
         add(
             "weak-token",
-            format!("the bearer token has fewer than {STRONG_TOKEN} characters and can be guessed; glovebox token new makes another"),
+            format!(
+                "the bearer token has fewer than {STRONG_TOKEN} characters and can be guessed; glovebox token new makes another"
+            ),
         );
     }
     match now.certificate_days {
         Some(days) if days < 0 => add(
             "certificate-ended",
-            "the certificate has ended and clients refuse it; renew the file of --tls-cert".to_owned(),
+            "the certificate has ended and clients refuse it; renew the file of --tls-cert"
+                .to_owned(),
         ),
         Some(days) if days < CERTIFICATE_DAYS => add(
             "certificate",
@@ -149,7 +150,10 @@ mod tests {
     use super::*;
 
     fn ids(situation: &Situation) -> Vec<&'static str> {
-        advice(situation).into_iter().map(|advice| advice.id).collect()
+        advice(situation)
+            .into_iter()
+            .map(|advice| advice.id)
+            .collect()
     }
 
     #[test]
@@ -159,26 +163,104 @@ mod tests {
             is_audited: true,
             token_length: Some(43),
             certificate_days: Some(14),
-            reach: Reach::External { has_allowed_origins: true },
+            reach: Reach::External {
+                has_allowed_origins: true,
+            },
             ..Situation::default()
         };
         assert!(ids(&safe).is_empty());
-        let local = Situation { reach: Reach::Local, ..safe.clone() };
-        let external = Reach::External { has_allowed_origins: false };
+        let local = Situation {
+            reach: Reach::Local,
+            ..safe.clone()
+        };
+        let external = Reach::External {
+            has_allowed_origins: false,
+        };
         for (situation, expected) in [
-            (Situation { reach: external, ..safe.clone() }, "external-origins"),
-            (Situation { allows_unsafe: true, ..safe.clone() }, "external-unsafe"),
-            (Situation { has_budget: false, ..safe.clone() }, "external-budget"),
-            (Situation { is_audited: false, ..safe.clone() }, "external-audit"),
-            (Situation { has_budget: false, ..local.clone() }, "budget"),
-            (Situation { is_simulated: true, ..local }, "simulated"),
-            (Situation { token_length: Some(8), ..safe.clone() }, "weak-token"),
-            (Situation { certificate_days: Some(13), ..safe.clone() }, "certificate"),
-            (Situation { certificate_days: Some(-1), ..safe.clone() }, "certificate-ended"),
-            (Situation { readable_keys: vec!["k".to_owned()], ..safe.clone() }, "readable-key"),
-            (Situation { events_lost: 1, ..safe.clone() }, "audit-lost"),
-            (Situation { settings_problem: Some("p".to_owned()), ..safe.clone() }, "settings-refused"),
-            (Situation { environment: vec!["e".to_owned()], ..safe }, "environment"),
+            (
+                Situation {
+                    reach: external,
+                    ..safe.clone()
+                },
+                "external-origins",
+            ),
+            (
+                Situation {
+                    allows_unsafe: true,
+                    ..safe.clone()
+                },
+                "external-unsafe",
+            ),
+            (
+                Situation {
+                    has_budget: false,
+                    ..safe.clone()
+                },
+                "external-budget",
+            ),
+            (
+                Situation {
+                    is_audited: false,
+                    ..safe.clone()
+                },
+                "external-audit",
+            ),
+            (
+                Situation {
+                    is_simulated: true,
+                    ..local
+                },
+                "simulated",
+            ),
+            (
+                Situation {
+                    token_length: Some(8),
+                    ..safe.clone()
+                },
+                "weak-token",
+            ),
+            (
+                Situation {
+                    certificate_days: Some(13),
+                    ..safe.clone()
+                },
+                "certificate",
+            ),
+            (
+                Situation {
+                    certificate_days: Some(-1),
+                    ..safe.clone()
+                },
+                "certificate-ended",
+            ),
+            (
+                Situation {
+                    readable_keys: vec!["k".to_owned()],
+                    ..safe.clone()
+                },
+                "readable-key",
+            ),
+            (
+                Situation {
+                    events_lost: 1,
+                    ..safe.clone()
+                },
+                "audit-lost",
+            ),
+            (
+                Situation {
+                    settings_problem: Some("p".to_owned()),
+                    ..safe.clone()
+                },
+                "settings-refused",
+            ),
+            (
+                Situation {
+                    environment: vec!["e".to_owned()],
+                    ..safe
+                },
+                "environment",
+            ),
         ] {
             assert_eq!(ids(&situation), [expected], "{situation:?}");
         }

@@ -13,6 +13,7 @@ use subtle::ConstantTimeEq as _;
 use thiserror::Error;
 
 use super::caller::{Caller, Client};
+use crate::jobs::SingleUse;
 use crate::jobs::clock::Millis;
 use crate::money::Micros;
 
@@ -37,15 +38,6 @@ pub struct Binding<'a> {
     pub arguments: &'a str,
     /// The most that the call may cost.
     pub worst_cost: Micros,
-}
-
-/// An approval that was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
-    /// The id by which the store knows that it was used.
-    pub id: String,
-    /// Until when it can be used.
-    pub expires: Millis,
 }
 
 /// Why an approval cannot be used.
@@ -113,7 +105,7 @@ impl Approvals {
         state: &str,
         binding: &Binding<'_>,
         now: Millis,
-    ) -> Result<Grant, InvalidApproval> {
+    ) -> Result<SingleUse, InvalidApproval> {
         let mut parts = state.split('.');
         let (Some(VERSION), Some(id), Some(expires), Some(seal), None) = (
             parts.next(),
@@ -132,7 +124,7 @@ impl Approvals {
         if expires < now {
             return Err(InvalidApproval::Expired);
         }
-        Ok(Grant {
+        Ok(SingleUse {
             id: id.to_owned(),
             expires,
         })
@@ -190,18 +182,39 @@ mod tests {
         let other = Caller::stdio();
         let (new, name) = (Client::new("c", "2"), Client::new("d", "1"));
         for binding in [
-            Binding { caller: &other, ..binding },
-            Binding { client: &new, ..binding },
-            Binding { client: &name, ..binding },
-            Binding { tool: "answers", ..binding },
-            Binding { arguments: r#"{"query":"r"}"#, ..binding },
-            Binding { worst_cost: Micros(500_001), ..binding },
+            Binding {
+                caller: &other,
+                ..binding
+            },
+            Binding {
+                client: &new,
+                ..binding
+            },
+            Binding {
+                client: &name,
+                ..binding
+            },
+            Binding {
+                tool: "answers",
+                ..binding
+            },
+            Binding {
+                arguments: r#"{"query":"r"}"#,
+                ..binding
+            },
+            Binding {
+                worst_cost: Micros(500_001),
+                ..binding
+            },
         ] {
             let opened = approvals.open(&state, &binding, now);
             assert_eq!(opened, Err(InvalidApproval::Mismatch));
         }
         let others = Approvals::new(b"another secret").unwrap();
-        assert_eq!(others.open(&state, &binding, now), Err(InvalidApproval::Mismatch));
+        assert_eq!(
+            others.open(&state, &binding, now),
+            Err(InvalidApproval::Mismatch)
+        );
         let later = state.replacen(&grant.expires.0.to_string(), "99999999999999", 1);
         for forged in [later.as_str(), "", "a1", "a1...", "a1.x.1.y", "a1.x.1.y.z"] {
             let opened = approvals.open(forged, &binding, now);

@@ -65,7 +65,10 @@ mod tests {
         for (flags, expected) in [
             (flags(false, Safety::Safe), Safety::Safe),
             (flags(true, Safety::Safe), Safety::Unsafe),
-            (flags(true, Safety::UnsafeUnlessNamed), Safety::UnsafeUnlessNamed),
+            (
+                flags(true, Safety::UnsafeUnlessNamed),
+                Safety::UnsafeUnlessNamed,
+            ),
         ] {
             assert_eq!(flags.effective_safety(), expected);
         }

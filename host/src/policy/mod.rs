@@ -17,7 +17,7 @@ mod snapshot;
 
 pub use admission::{Approval, CallFacts, Decision, decide};
 pub use advice::{Advice, Reach, Situation, advice};
-pub use approval::{Approvals, Binding, Grant, InvalidApproval, LIFETIME};
+pub use approval::{Approvals, Binding, InvalidApproval, LIFETIME};
 pub use caller::{Caller, Client};
 pub use control::Control;
 pub use denial::Denial;

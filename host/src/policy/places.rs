@@ -68,7 +68,7 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_place_that_becomes_free_is_taken_and_no_more_than_there_are() {
         let places = Places::default();
         let first = places.take(2).await.unwrap();

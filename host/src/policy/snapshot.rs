@@ -145,9 +145,8 @@ impl Policy {
 }
 
 fn availability(tool: &ToolFacts, rules: &Rules) -> Availability {
-    let selects = |word: &String| {
-        word == ALL || word == tool.name || tool.groups.contains(&word.as_str())
-    };
+    let selects =
+        |word: &String| word == ALL || word == tool.name || tool.groups.contains(&word.as_str());
     if !rules.select.iter().any(selects) {
         return Availability::NotSelected;
     }
@@ -155,7 +154,10 @@ fn availability(tool: &ToolFacts, rules: &Rules) -> Availability {
     if let Some(toggle) = toggle.filter(|toggle| !toggle.on) {
         return Availability::Disabled(toggle.source.clone());
     }
-    let named = rules.allow_unsafe_tools.iter().any(|name| name == tool.name);
+    let named = rules
+        .allow_unsafe_tools
+        .iter()
+        .any(|name| name == tool.name);
     match tool.flags.effective_safety() {
         Safety::Unsafe if !named && !rules.allow_unsafe => {
             Availability::UnsafeNotAllowed { by_name: false }
@@ -211,7 +213,11 @@ mod tests {
     use super::super::flags::ToolFlags;
     use super::*;
 
-    const fn tool(name: &'static str, groups: &'static [&'static str], safety: Safety) -> ToolFacts {
+    const fn tool(
+        name: &'static str,
+        groups: &'static [&'static str],
+        safety: Safety,
+    ) -> ToolFacts {
         ToolFacts {
             name,
             groups,

@@ -427,7 +427,11 @@ fn refuse_lost_limits(environment: &Environment) -> Result<(), SettingsError> {
         Some(name) => Err(SettingsError(format!(
             "{name} holds the text of a placeholder, not {}: the program that starts glovebox does not replace \
              it; give {}, or remove the variable",
-            if name.ends_with("_USD") || name.contains("_USD_") { "an amount" } else { "a value" },
+            if name.ends_with("_USD") || name.contains("_USD_") {
+                "an amount"
+            } else {
+                "a value"
+            },
             if name.ends_with("_USD") || name.contains("_USD_") {
                 "US dollars as a number such as 2.50"
             } else {

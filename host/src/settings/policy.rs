@@ -56,13 +56,21 @@ impl PolicyFlags {
             ("tools.select", "--tools", self.tools.clone()),
             ("tools.disable", "--disable-tool", list(&self.disable_tool)),
             ("tools.enable", "--enable-tool", list(&self.enable_tool)),
-            ("tools.allow_unsafe", "--allow-unsafe", switch(self.allow_unsafe, "true")),
+            (
+                "tools.allow_unsafe",
+                "--allow-unsafe",
+                switch(self.allow_unsafe, "true"),
+            ),
             (
                 "tools.allow_unsafe_tools",
                 "--allow-unsafe-tool",
                 list(&self.allow_unsafe_tool),
             ),
-            ("max_concurrent", "--max-concurrent", self.max_concurrent.clone()),
+            (
+                "max_concurrent",
+                "--max-concurrent",
+                self.max_concurrent.clone(),
+            ),
             ("audit", "--audit", switch(self.audit, "true")),
             ("audit", "--no-audit", switch(self.no_audit, "false")),
             (
@@ -154,7 +162,10 @@ impl PolicySettings {
         };
         let origin = |on| {
             let first = self.toggles.iter().find(|toggle| toggle.on == on);
-            first.map_or_else(|| Origin::Default.to_string(), |toggle| toggle.source.clone())
+            first.map_or_else(
+                || Origin::Default.to_string(),
+                |toggle| toggle.source.clone(),
+            )
         };
         let set = |audit: &Option<bool>| match audit {
             Some(true) => "on, required".to_owned(),
@@ -165,14 +176,22 @@ impl PolicySettings {
             row("tools.select", &self.select, list),
             ("tools.disable", toggled(false), origin(false)),
             ("tools.enable", toggled(true), origin(true)),
-            row("tools.allow_unsafe", &self.allow_unsafe, ToString::to_string),
+            row(
+                "tools.allow_unsafe",
+                &self.allow_unsafe,
+                ToString::to_string,
+            ),
             row("tools.allow_unsafe_tools", &self.allow_unsafe_tools, list),
             row("max_concurrent", &self.max_concurrent, |places| {
-                places.map_or_else(|| "4, and 32 in serve".to_owned(), |places| places.to_string())
+                places.map_or_else(
+                    || "4, and 32 in serve".to_owned(),
+                    |places| places.to_string(),
+                )
             }),
             row("audit", &self.audit, set),
             row("audit_key_file", &self.audit_key_file, |path| {
-                path.as_ref().map_or_else(|| "none".to_owned(), |path| path.display().to_string())
+                path.as_ref()
+                    .map_or_else(|| "none".to_owned(), |path| path.display().to_string())
             }),
         ]
     }
@@ -189,13 +208,18 @@ fn row<T>(
 fn places(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(count) if (1..=MOST_PLACES).contains(&count) => Ok(count),
-        _ => Err(format!("is no number of calls; give one from 1 to {MOST_PLACES}")),
+        _ => Err(format!(
+            "is no number of calls; give one from 1 to {MOST_PLACES}"
+        )),
     }
 }
 
 /// Returns what is turned on and off by all layers. One layer that turns a tool both on and off is an error.
 fn toggles(layers: &Layers) -> Result<Vec<Toggle>, SettingsError> {
-    let (off, on) = (layers.each_list("tools.disable")?, layers.each_list("tools.enable")?);
+    let (off, on) = (
+        layers.each_list("tools.disable")?,
+        layers.each_list("tools.enable")?,
+    );
     let rank = |origin: &Origin| match origin {
         Origin::Flag(_) => 0,
         Origin::Environment(_) => 1,
@@ -203,7 +227,9 @@ fn toggles(layers: &Layers) -> Result<Vec<Toggle>, SettingsError> {
     };
     for (names, origin) in &off {
         let same = on.iter().find(|(_, other)| rank(other) == rank(origin));
-        let both = names.iter().find(|name| same.is_some_and(|(on, _)| on.contains(name)));
+        let both = names
+            .iter()
+            .find(|name| same.is_some_and(|(on, _)| on.contains(name)));
         if let Some(name) = both {
             return Err(SettingsError(format!(
                 "tools.disable (from {origin}) and tools.enable both name {name:?}; remove it from one of them"

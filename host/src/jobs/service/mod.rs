@@ -328,6 +328,15 @@ impl Jobs {
         Ok(storage.rows)
     }
 
+    /// Returns the secret of the storage, which all processes that use it share.
+    ///
+    /// # Errors
+    /// When the storage cannot be used.
+    pub async fn secret(&self) -> Result<Vec<u8>, JobsError> {
+        self.blocking(|inner| Ok(inner.storage()?.rows.secret()?))
+            .await
+    }
+
     /// Tells every job that runs in this process to stop: each ends as `interrupted`, with what had come.
     pub fn stop(&self) {
         self.inner.stopping.cancel();

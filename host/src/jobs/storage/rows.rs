@@ -10,6 +10,15 @@ use super::error::StoreError;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
 
+/// A permission that can be used once, until some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SingleUse {
+    /// Its id, which no other has.
+    pub id: String,
+    /// Until when it can be used.
+    pub expires: Millis,
+}
+
 /// A job to be stored.
 #[derive(Clone, Debug)]
 pub struct NewJob {
@@ -35,6 +44,8 @@ pub struct NewJob {
     pub reserve: Micros,
     /// Whether the simulator takes the upstream's place: then it counts in no budget and in no sum of real money.
     pub simulated: bool,
+    /// A permission that is used up when the reservation is made, where the call needs one.
+    pub approval: Option<SingleUse>,
 }
 
 /// What became of an attempt to store a job.
@@ -44,6 +55,8 @@ pub enum Inserted {
     New(Job),
     /// The same is running already.
     Running(Job),
+    /// The permission was used before, or is too old. Nothing was stored.
+    ApprovalSpent,
     /// It could pass the day's budget. Nothing was stored.
     OverBudget {
         /// Spent or counted today.

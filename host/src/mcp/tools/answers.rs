@@ -29,7 +29,7 @@ pub fn answers<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxF
 async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<ToolResult, JobsError> {
     let submitted = service
         .jobs()
-        .submit(service.answer(question(args)))
+        .submit(service.answer(question(args), call.approval.clone()))
         .await?;
     let id = submitted.job.id;
     let (updates, news) = mpsc::unbounded_channel();
@@ -47,7 +47,7 @@ async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<ToolResu
 }
 
 fn question(args: &Args) -> Question {
-    let citations = args.flag("enable_citations").unwrap_or(true);
+    let citations = args.boolean("enable_citations").unwrap_or(true);
     super::super::planned_call::question(args).with_citations(citations)
 }
 

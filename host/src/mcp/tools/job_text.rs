@@ -75,12 +75,13 @@ pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Tool
     ToolResult {
         text,
         structured: Some(part.into()),
-        failed: match job.state {
+        is_error: match job.state {
             State::Failed => true,
             State::Interrupted => !answered,
             _ => false,
         },
-        whole: Some(uri(job)),
+        resource: Some(uri(job)),
+        cost: job.cost,
     }
 }
 

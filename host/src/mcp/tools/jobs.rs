@@ -81,7 +81,7 @@ pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFut
             all: false,
             state: args.text("state").and_then(|state| state.parse().ok()),
         };
-        let limit = usize::try_from(args.whole("limit").unwrap_or_default()).unwrap_or_default();
+        let limit = usize::try_from(args.integer("limit").unwrap_or_default()).unwrap_or_default();
         let jobs = service.jobs().list(filter, limit).await?;
         let mut text = match jobs.len() {
             0 => "No research is stored that matches.".to_owned(),
@@ -117,7 +117,7 @@ pub fn line(job: &Job) -> String {
 /// The job that is asked about, once it ended or the wait is over.
 async fn waited(service: &Service, args: &Args, call: &ToolCall) -> Result<Job, JobsError> {
     let id = Jobs::parse_id(args.text("research_id").unwrap_or_default())?;
-    let seconds = args.whole("wait_seconds").unwrap_or_default();
+    let seconds = args.integer("wait_seconds").unwrap_or_default();
     match u64::try_from(seconds).unwrap_or_default() {
         0 => service.jobs().job(&id).await,
         seconds => {

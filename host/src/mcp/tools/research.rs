@@ -24,9 +24,12 @@ use crate::jobs::{Job, JobsError, Submitted, Watch};
 pub const HANDOFF: Duration = Duration::from_secs(50);
 
 /// The tool `research_submit`.
-pub fn submit<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFuture<'a, Reply> {
+pub fn submit<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     async move {
-        match service.start(research_question(&args)).await {
+        match service
+            .start(research_question(&args), call.approval.clone())
+            .await
+        {
             Ok(submitted) => told(&submitted).into(),
             Err(error) => ToolResult::from(error).into(),
         }
@@ -82,7 +85,9 @@ fn told(submitted: &Submitted) -> ToolResult {
 }
 
 async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, JobsError> {
-    let submitted = service.start(research_question(args)).await?;
+    let submitted = service
+        .start(research_question(args), call.approval.clone())
+        .await?;
     if call.follows_tasks {
         let task = task_of(service, &submitted.job);
         return Ok(Reply::Task(Box::new(CreateTaskResult::new(task))));

@@ -15,6 +15,7 @@ use super::super::structured_part::Row;
 use super::super::tool_call::ToolCall;
 use super::jobs;
 use crate::jobs::{Filter, Job, JobsError, State};
+use crate::policy::Advice;
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -47,7 +48,7 @@ async fn told(service: &Service) -> ToolResult {
         state = "no-store";
         json!({})
     });
-    let advice = advice(&found, &config.advice);
+    let advice = advice(&found, service.advice());
     for advice in &advice {
         let _ = write!(text, "\nAdvice: {advice}");
     }
@@ -69,9 +70,10 @@ async fn told(service: &Service) -> ToolResult {
 }
 
 /// What should be done, the missing key first.
-fn advice(found: &KeyState, settings: &[String]) -> Vec<String> {
+fn advice(found: &KeyState, advice: Vec<Advice>) -> Vec<String> {
     let missing = found.key.as_ref().err();
-    let all = missing.into_iter().chain(&found.advice).chain(settings);
+    let texts: Vec<String> = advice.into_iter().map(|advice| advice.text).collect();
+    let all = missing.into_iter().chain(&found.advice).chain(&texts);
     all.map(|advice| without_flags(advice)).collect()
 }
 

@@ -73,8 +73,16 @@ impl ChainKey {
             return Err(format!("it has fewer than {LEAST_KEY_BYTES} bytes"));
         }
         let mac = Hmac::<Sha256>::new_from_slice(bytes).map_err(|error| error.to_string())?;
-        let id = mac.clone().chain_update(b"glovebox audit key id").finalize();
-        let id = id.into_bytes().iter().take(ID_BYTES).copied().collect::<Vec<u8>>();
+        let id = mac
+            .clone()
+            .chain_update(b"glovebox audit key id")
+            .finalize();
+        let id = id
+            .into_bytes()
+            .iter()
+            .take(ID_BYTES)
+            .copied()
+            .collect::<Vec<u8>>();
         Ok(Self { mac, id: hex(&id) })
     }
 
@@ -84,7 +92,9 @@ impl ChainKey {
     /// When it cannot be read, or is no key.
     pub fn read(path: &Path) -> io::Result<Self> {
         if fs::metadata(path)?.len() > MOST_KEY_BYTES {
-            return Err(io::Error::other(format!("it has more than {MOST_KEY_BYTES} bytes")));
+            return Err(io::Error::other(format!(
+                "it has more than {MOST_KEY_BYTES} bytes"
+            )));
         }
         Self::new(&fs::read(path)?).map_err(io::Error::other)
     }
@@ -101,7 +111,13 @@ impl ChainKey {
 pub fn hash(key: Option<&ChainKey>, line: &[u8]) -> LineHash {
     LineHash(match key {
         None => Sha256::digest(line).into(),
-        Some(key) => key.mac.clone().chain_update(line).finalize().into_bytes().into(),
+        Some(key) => key
+            .mac
+            .clone()
+            .chain_update(line)
+            .finalize()
+            .into_bytes()
+            .into(),
     })
 }
 

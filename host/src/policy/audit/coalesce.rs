@@ -28,11 +28,20 @@ impl Coalesced {
             }
             Some(counted) => {
                 let count = counted.count + 1;
-                *counted = Counted { since: now, count: 0 };
+                *counted = Counted {
+                    since: now,
+                    count: 0,
+                };
                 Some(count)
             }
             None => {
-                self.0.insert(reason, Counted { since: now, count: 0 });
+                self.0.insert(
+                    reason,
+                    Counted {
+                        since: now,
+                        count: 0,
+                    },
+                );
                 Some(1)
             }
         }

@@ -29,7 +29,9 @@ pub enum AuditError {
         given: String,
     },
     /// The key file cannot be used.
-    #[error("the audit key file {path} cannot be used: {source}; name a file with 16 bytes or more with --audit-key-file")]
+    #[error(
+        "the audit key file {path} cannot be used: {source}; name a file with 16 bytes or more with --audit-key-file"
+    )]
     KeyFile {
         /// The file.
         path: PathBuf,

@@ -61,7 +61,9 @@ impl AuditDir {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.0).map_err(|error| AuditError::file(&self.0, error))
+        builder
+            .create(&self.0)
+            .map_err(|error| AuditError::file(&self.0, error))
     }
 
     /// Returns the older files, oldest first.
@@ -95,5 +97,7 @@ pub(super) fn private(path: &Path, append: bool) -> Result<File, AuditError> {
     }
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| AuditError::file(path, error))
+    options
+        .open(path)
+        .map_err(|error| AuditError::file(path, error))
 }

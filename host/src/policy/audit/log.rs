@@ -109,7 +109,8 @@ impl AuditLog {
     pub fn append(&self, event: &Event) -> Result<u64, AuditError> {
         let mut inner = self.lock();
         let Inner { lock, writer } = &mut *inner;
-        lock.lock().map_err(|error| AuditError::file(&self.dir.lock(), error))?;
+        lock.lock()
+            .map_err(|error| AuditError::file(&self.dir.lock(), error))?;
         let _locked = Locked(lock);
         writer.append(event, &self.clock.now().rfc3339())
     }

@@ -24,7 +24,9 @@ impl Query {
     #[must_use]
     pub fn fits(&self, event: &Value) -> bool {
         let is = |name: &str, wanted: &Option<String>| {
-            wanted.as_ref().is_none_or(|wanted| event.get(name).and_then(Value::as_str) == Some(wanted))
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| event.get(name).and_then(Value::as_str) == Some(wanted))
         };
         is("tool", &self.tool) && is("decision", &self.decision)
     }

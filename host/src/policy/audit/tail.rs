@@ -24,7 +24,8 @@ impl Follow {
         let path = dir.current();
         let file = match File::open(&path) {
             Ok(mut file) => {
-                file.seek(SeekFrom::End(0)).map_err(|error| AuditError::file(&path, error))?;
+                file.seek(SeekFrom::End(0))
+                    .map_err(|error| AuditError::file(&path, error))?;
                 Some(file)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -61,7 +62,11 @@ impl Follow {
             self.file = Some(File::open(&path).map_err(failed)?);
         }
         self.rest.extend(new);
-        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let whole = self
+            .rest
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
         let lines: Vec<u8> = self.rest.drain(..whole).collect();
         let lines = String::from_utf8_lossy(&lines);
         Ok(lines.lines().map(str::to_owned).collect())

@@ -88,24 +88,40 @@ impl fmt::Display for Fault {
                 write!(f, ": the event {first} before this line was removed")
             }
             Finding::Removed(first, last) => {
-                write!(f, ": the events {first} to {last} before this line were removed")
+                write!(
+                    f,
+                    ": the events {first} to {last} before this line were removed"
+                )
             }
             Finding::Inserted => f.write_str(": this line was inserted"),
             Finding::Swapped => f.write_str(": this line and the next were swapped"),
             Finding::Shortened(seq) => {
-                write!(f, ": the log ends before event {seq}, which head.json names: its end was removed")
+                write!(
+                    f,
+                    ": the log ends before event {seq}, which head.json names: its end was removed"
+                )
             }
-            Finding::NoHead => f.write_str(": the file is missing or unreadable, so that a removed end cannot be found"),
+            Finding::NoHead => f.write_str(
+                ": the file is missing or unreadable, so that a removed end cannot be found",
+            ),
             Finding::ExpectedMissing(seq) => {
                 write!(f, ": the expected event {seq} is not in the log")
             }
             Finding::ExpectedDiffers(seq) => {
-                write!(f, ": the event {seq} is not the expected one: the log was set back or replaced")
+                write!(
+                    f,
+                    ": the event {seq} is not the expected one: the log was set back or replaced"
+                )
             }
             Finding::Key(id) => {
-                write!(f, ": the file is kept with the key {id}; give that key with --audit-key-file")
+                write!(
+                    f,
+                    ": the file is kept with the key {id}; give that key with --audit-key-file"
+                )
             }
-            Finding::KeyDropped => f.write_str(": the file is kept without the key of the file before it"),
+            Finding::KeyDropped => {
+                f.write_str(": the file is kept without the key of the file before it")
+            }
         }
     }
 }
@@ -197,7 +213,8 @@ fn open(dir: &AuditDir) -> Result<Option<(Vec<Part>, Option<Head>)>, AuditError>
         return Ok(None);
     }
     let lock = private(&dir.lock(), false)?;
-    lock.lock_shared().map_err(|error| AuditError::file(&dir.lock(), error))?;
+    lock.lock_shared()
+        .map_err(|error| AuditError::file(&dir.lock(), error))?;
     let mut paths = dir.older_files()?;
     if dir.current().exists() {
         paths.push(dir.current());
@@ -262,8 +279,14 @@ impl<'a> Check<'a> {
     fn check_keys(&mut self) -> Result<Option<Fault>, AuditError> {
         let mut keyed = false;
         for part in &mut self.parts {
-            let start = part.reader.fill_buf().map_err(|error| AuditError::file(&part.path, error))?;
-            let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let start = part
+                .reader
+                .fill_buf()
+                .map_err(|error| AuditError::file(&part.path, error))?;
+            let line = start
+                .split(|byte| *byte == b'\n')
+                .next()
+                .unwrap_or_default();
             let is_empty = start.is_empty();
             let fault = |finding| Fault {
                 file: part.path.clone(),
@@ -326,7 +349,8 @@ impl<'a> Check<'a> {
             return None;
         };
         let closes_one = link.event == "recovered";
-        let closed = before.is_some_and(|before| before.link.is_none() && closes(Some(this), before));
+        let closed =
+            before.is_some_and(|before| before.link.is_none() && closes(Some(this), before));
         if closes_one != closed {
             return Some(self.fault(this, Finding::Changed));
         }
@@ -353,10 +377,15 @@ impl<'a> Check<'a> {
         let expected = last_seq + 1;
         // Whether what follows takes this line for whole.
         let whole = match next {
-            Some(next) => next.link.as_ref().is_some_and(|next| next.prev == this.hash.to_string()),
+            Some(next) => next
+                .link
+                .as_ref()
+                .is_some_and(|next| next.prev == this.hash.to_string()),
             None => head.is_some_and(|head| head.hash == this.hash.to_string()),
         };
-        let next_seq = next.and_then(|next| next.link.as_ref()).map(|next| next.seq);
+        let next_seq = next
+            .and_then(|next| next.link.as_ref())
+            .map(|next| next.seq);
         if link.seq > expected {
             if next_seq == Some(expected) {
                 return self.fault(this, Finding::Swapped);
@@ -407,7 +436,11 @@ impl<'a> Check<'a> {
             && head.hash != seen.to_string()
         {
             return Err(Fault {
-                file: self.parts.get(file).map(|part| part.path.clone()).unwrap_or_default(),
+                file: self
+                    .parts
+                    .get(file)
+                    .map(|part| part.path.clone())
+                    .unwrap_or_default(),
                 line,
                 seq: Some(head.seq),
                 finding: Finding::Changed,
@@ -432,7 +465,11 @@ impl<'a> Check<'a> {
 
     fn fault(&self, line: &Line, finding: Finding) -> Fault {
         Fault {
-            file: self.parts.get(line.file).map(|part| part.path.clone()).unwrap_or_default(),
+            file: self
+                .parts
+                .get(line.file)
+                .map(|part| part.path.clone())
+                .unwrap_or_default(),
             line: line.number,
             seq: line.link.as_ref().map(|link| link.seq),
             finding,
@@ -475,4 +512,3 @@ fn closes(line: Option<&Line>, unfinished: &Line) -> bool {
             && link.torn_hash.as_deref() == Some(unfinished.hash.to_string().as_str())
     })
 }
-

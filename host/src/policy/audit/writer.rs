@@ -171,7 +171,10 @@ impl Writer {
             time,
             pid: std::process::id(),
             event,
-            key: key.as_ref().map(ChainKey::id).filter(|_| end.stamp.bytes == 0),
+            key: key
+                .as_ref()
+                .map(ChainKey::id)
+                .filter(|_| end.stamp.bytes == 0),
             prev: &end.hash.to_string(),
         };
         serde_json::to_vec(&line).map_err(|error| AuditError::Defect(error.to_string()))
@@ -191,14 +194,17 @@ impl Writer {
             let end = self.find_end(&path)?;
             return Ok(self.end.insert(end));
         }
-        self.end.as_mut().ok_or_else(|| AuditError::Defect("no end of the log".to_owned()))
+        self.end
+            .as_mut()
+            .ok_or_else(|| AuditError::Defect("no end of the log".to_owned()))
     }
 
     fn find_end(&self, path: &Path) -> Result<End, AuditError> {
         let failed = |error| AuditError::file(path, error);
         let file = private(path, true)?;
         let stamp = Stamp::of(&file.metadata().map_err(failed)?);
-        let head = Head::read(&self.head).map_err(|error| AuditError::file(&self.dir.head(), error))?;
+        let head =
+            Head::read(&self.head).map_err(|error| AuditError::file(&self.dir.head(), error))?;
         let mut end = End {
             file,
             stamp,
@@ -230,7 +236,11 @@ impl Writer {
             let failed = |error| AuditError::file(newest, error);
             let content = fs::read(newest).map_err(failed)?;
             let keyed = self.keyed_by(newest, first_line(&content))?;
-            if let Some(line) = content.trim_ascii_end().rsplit(|byte| *byte == b'\n').next() {
+            if let Some(line) = content
+                .trim_ascii_end()
+                .rsplit(|byte| *byte == b'\n')
+                .next()
+            {
                 end.seq = seq_of(line).unwrap_or_default();
                 end.hash = hash(self.key_of_file(keyed), line);
             }
@@ -245,15 +255,23 @@ impl Writer {
         let mut tail = Vec::new();
         (&end.file).seek(SeekFrom::Start(from))?;
         (&end.file).take(2 * LINE_BYTES).read_to_end(&mut tail)?;
-        let whole = tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let whole = tail
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
         let (lines, torn) = tail.split_at_checked(whole).unwrap_or((&tail, &[]));
         if !torn.is_empty() {
             end.torn = Some((torn.len(), hash(self.key_of_file(end.keyed), torn)));
         }
         if let Some(lines) = lines.strip_suffix(b"\n") {
-            let line = lines.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            let line = lines
+                .rsplit(|byte| *byte == b'\n')
+                .next()
+                .unwrap_or_default();
             end.hash = hash(self.key_of_file(end.keyed), line);
-            end.seq = seq_of(line).or_else(|| head.map(|head| head.seq)).unwrap_or_default();
+            end.seq = seq_of(line)
+                .or_else(|| head.map(|head| head.seq))
+                .unwrap_or_default();
         }
         end.follow(head);
         Ok(())
@@ -268,7 +286,9 @@ impl Writer {
         let failed = |error| AuditError::file(path, error);
         let mut start = Vec::new();
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        file.take(LINE_BYTES).read_to_end(&mut start).map_err(failed)?;
+        file.take(LINE_BYTES)
+            .read_to_end(&mut start)
+            .map_err(failed)?;
         self.keyed_by(path, first_line(&start))
     }
 
@@ -310,7 +330,11 @@ impl Writer {
             _ => first,
         };
         let file = private(&current, true)?;
-        let stamp = Stamp::of(&file.metadata().map_err(|error| AuditError::file(&current, error))?);
+        let stamp = Stamp::of(
+            &file
+                .metadata()
+                .map_err(|error| AuditError::file(&current, error))?,
+        );
         self.end = Some(End {
             file,
             stamp,
@@ -332,7 +356,10 @@ fn ends_a_line(mut file: &File, bytes: u64) -> io::Result<bool> {
 }
 
 fn member(line: &[u8], name: &str) -> Option<Value> {
-    serde_json::from_slice::<Value>(line).ok()?.get_mut(name).map(Value::take)
+    serde_json::from_slice::<Value>(line)
+        .ok()?
+        .get_mut(name)
+        .map(Value::take)
 }
 
 fn seq_of(line: &[u8]) -> Option<u64> {
@@ -345,14 +372,19 @@ pub(super) fn key_of(line: &[u8]) -> Option<String> {
 }
 
 fn first_line(content: &[u8]) -> &[u8] {
-    content.split(|byte| *byte == b'\n').next().unwrap_or_default()
+    content
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default()
 }
 
 fn first_seq(path: &Path) -> Result<Option<u64>, AuditError> {
     let failed = |error| AuditError::file(path, error);
     let mut start = Vec::new();
     let file = File::open(path).map_err(failed)?;
-    file.take(LINE_BYTES).read_to_end(&mut start).map_err(failed)?;
+    file.take(LINE_BYTES)
+        .read_to_end(&mut start)
+        .map_err(failed)?;
     // The first line may be one that was left unfinished.
     Ok(start.split(|byte| *byte == b'\n').find_map(seq_of))
 }
