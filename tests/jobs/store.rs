@@ -529,7 +529,10 @@ async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
     ));
     jobs.submit(call("one")).await.unwrap();
     let refused = jobs.submit(call("two")).await.unwrap_err();
-    assert_eq!(refused.exit(), glovebox::exit::Exit::Money);
+    assert_eq!(
+        glovebox::cli::exit_status::ExitStatus::exit(&refused),
+        glovebox::exit::Exit::Money
+    );
     let text = refused.to_string();
     assert!(
         text.contains("$0.0600") && text.contains("$0.1000"),

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::exit_status::ExitStatus as _;
 use super::options::{QuestionOptions, Target};
 use super::output;
 use super::terminal::{escape_for_terminal, escape_json_for_terminal};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
+use super::exit_status::ExitStatus as _;
 use super::terminal::{escape_for_terminal, one_line};
 use super::{ending, jobs_setup, output};
 use crate::answers::ResearchProgress;

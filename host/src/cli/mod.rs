@@ -8,6 +8,7 @@ mod display;
 mod doctor;
 mod ending;
 mod environment;
+pub mod exit_status;
 mod jobs;
 mod jobs_setup;
 mod operator;

@@ -9,7 +9,6 @@ use super::clock::Millis;
 use super::model::{JobId, Micros, State};
 use super::storage::error::StoreError;
 use crate::answers::InvalidField;
-use crate::exit::Exit;
 use crate::sandbox::SandboxError;
 use crate::upstream::UpstreamError;
 
@@ -133,24 +132,6 @@ impl JobsError {
             Self::Sandbox(_) => "sandbox",
             Self::Upstream(error) => error.kind(),
             Self::Defect(_) => "defect",
-        }
-    }
-
-    /// The exit status of a command that ends with it.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            Self::Invalid(_) => Exit::Usage,
-            Self::OverBudget { .. } | Self::OverMax { .. } | Self::ApprovalSpent => Exit::Money,
-            Self::NotEnded { .. } => Exit::Running,
-            Self::Upstream(error) => error.exit(),
-            Self::Unknown(_)
-            | Self::Expired { .. }
-            | Self::NotOwner(_)
-            | Self::Worker { .. }
-            | Self::Store(_)
-            | Self::Sandbox(_)
-            | Self::Defect(_) => Exit::Failed,
         }
     }
 }

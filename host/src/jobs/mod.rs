@@ -30,7 +30,7 @@ mod worker;
 
 pub use self::error::JobsError;
 pub use self::external_calls::{ExternalCall, ExternalCalls};
-pub use self::model::{Job, JobFault, JobId, Micros, State};
+pub use self::model::{INCOMPLETE, Job, JobFault, JobId, Micros, State};
 pub use self::runner::Ended;
 pub use self::service::{Adopted, Call, Jobs, JobsConfig, MakeClient, Submitted, Watch};
 pub use self::storage::error::StoreError;

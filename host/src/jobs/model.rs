@@ -9,13 +9,11 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use super::clock::{self, Millis};
 use crate::answers::ResearchProgress;
-use crate::exit::Exit;
-use crate::upstream::exit_of;
 
 pub use crate::money::Micros;
 
 /// The kind of fault of a reply that ended early without an error.
-pub(super) const INCOMPLETE: &str = "incomplete";
+pub const INCOMPLETE: &str = "incomplete";
 
 /// Returns a new UUID that begins with the time. The library's own panics before 1970, where it is the epoch instead.
 #[allow(clippy::disallowed_methods)]
@@ -231,20 +229,6 @@ impl Job {
             format!("{amount} (simulated)")
         } else {
             amount.to_string()
-        }
-    }
-
-    /// The exit status of a command that ends with this job.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match (self.state, &self.error) {
-            (State::Queued | State::Running, _) => Exit::Running,
-            (State::Cancelled, _) => Exit::Interrupted,
-            (State::Interrupted, _) => Exit::Incomplete,
-            (_, Some(error)) if error.kind == INCOMPLETE => Exit::Incomplete,
-            (_, Some(error)) => exit_of(&error.kind),
-            (_, None) if self.whole => Exit::Done,
-            (_, None) => Exit::Incomplete,
         }
     }
 

@@ -25,7 +25,6 @@ use super::storage::rows::{End, Lookup, Rate, Rendered, Settlement};
 use super::stored_request::{StoredRequest, guest_headers, head_text};
 use super::update::{Phase, Update};
 use crate::answers::{Answers, Event, EventKind, Mode, Outcome, ResearchProgress, empty};
-use crate::exit::Exit;
 use crate::sandbox::SandboxError;
 use crate::upstream::{self, CallLimits, Client, Reply, UpstreamError};
 
@@ -43,8 +42,6 @@ pub struct Ended {
     pub outcome: Outcome,
     /// The outcome in the forms that are kept.
     pub rendered: Rendered,
-    /// The exit status of a command that ends with it.
-    pub exit: Exit,
     /// What could not be kept.
     pub warnings: Vec<String>,
     /// Whether the end is in the store.
@@ -292,12 +289,10 @@ impl Runner {
                     ended_by(before, &end, &storage)
                 }
             };
-            let exit = job.exit();
             Ok(Ended {
                 job,
                 outcome,
                 rendered,
-                exit,
                 warnings,
                 stored,
             })

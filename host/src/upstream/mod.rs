@@ -28,7 +28,7 @@ mod spelling;
 pub(crate) use body::{Body, BodyError};
 pub(crate) use client::accepting;
 pub use client::{Client, UpstreamConfig};
-pub use error::{Phase, UpstreamError, exit_of};
+pub use error::{Phase, UpstreamError};
 pub use key::{ApiKey, KeyError, SIMULATED_KEY, is_placeholder};
 pub use key_filter::KeyFilter;
 pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
