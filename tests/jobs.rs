@@ -5,6 +5,6 @@ mod faults;
 mod limiter;
 mod moved;
 mod stops;
-mod store;
+pub mod store;
 mod storm;
 mod workers;

@@ -28,6 +28,7 @@ mod mcp_life;
 mod mcp_structured;
 mod mcp_trap;
 mod network;
+mod policy;
 mod replay;
 mod rpc;
 mod run;

@@ -49,6 +49,9 @@ impl Ask {
             Ok(target) => target,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
+        if let Err(problem) = asking.confirm(settings, &call).await {
+            return Ok(say(&problem, Exit::Money));
+        }
         let jobs = jobs_setup::open(settings).await?;
         match ask(&jobs.jobs, call, asking.streams()).await {
             Ok(answered) => self.tell(answered, target),

@@ -1,7 +1,9 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
 mod ask;
+mod audit;
 mod component;
+mod confirm;
 mod connect;
 mod console;
 mod display;
@@ -58,6 +60,8 @@ pub enum Command {
     Component(component::Component),
     /// Asks a question; the answer is cited and streamed.
     Ask(ask::Ask),
+    /// Check or read the audit log
+    Audit(audit::Audit),
     /// Prints or writes the configuration of an MCP client.
     Connect(connect::Connect),
     /// Is everything in place, in words.
@@ -141,6 +145,7 @@ fn run() -> anyhow::Result<Exit> {
     match cli.command {
         Some(Command::Component(component)) => runtime::block_on(async { component.run() })?,
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
+        Some(Command::Audit(audit)) => runtime::block_on(audit.run(&settings))?,
         Some(Command::Connect(connect)) => {
             runtime::block_on(async { connect.run(&cli.flags, settings.simulate.value) })?
         }
