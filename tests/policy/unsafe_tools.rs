@@ -114,7 +114,7 @@ impl InProcess {
             simulate: None,
             runs: Runs::Here,
             answers: AnswersConfig::default(),
-            reached: "a test".to_owned(),
+            address: "a test".to_owned(),
             key: Arc::new(|| KeyState {
                 key: Ok("a test's".to_owned()),
                 advice: None,

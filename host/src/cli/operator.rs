@@ -25,13 +25,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// What is wrong with the settings or the audit log, in words for a person.
 pub fn control(
     settings: &Settings,
-    flags: &PolicyFlags,
+    policy_settings: &PolicySettings,
     kind: &ServerKind,
     families: Families,
 ) -> Result<Control, String> {
-    let policy_settings = settings.policy(flags).map_err(|error| error.to_string())?;
-    let policy = policy(&policy_settings, kind, families)?;
-    let audit = audit(settings, &policy_settings, kind)?;
+    let policy = policy(policy_settings, kind, families)?;
+    let audit = audit(settings, policy_settings, kind)?;
     Ok(Control::new(policy, audit))
 }
 
@@ -44,8 +43,7 @@ fn policy(
     Policy::new(&families.facts(), &rules).map_err(|error| error.to_string())
 }
 
-/// Opens the audit log, where there is to be one. Where it was asked for, a log that cannot be used ends the start; where it is
-/// merely the default, the server runs without and says so.
+/// Opens the audit log, where there is one.
 fn audit(
     settings: &Settings,
     policy: &PolicySettings,
@@ -54,7 +52,7 @@ fn audit(
     let on_failure = match policy.audit.value {
         Some(false) => return Ok(None),
         Some(true) => OnFailure::Deny,
-        None if kind.is_audited || policy.audit_key_file.value.is_some() => OnFailure::Report,
+        None if kind.is_audited => OnFailure::Report,
         None => return Ok(None),
     };
     let clock: Arc<dyn Clock> = Arc::new(WallClock);
@@ -66,7 +64,9 @@ fn audit(
     });
     match log {
         Ok(log) => Ok(Some(Recorder::new(log, clock, on_failure))),
-        Err(error) => Err(format!("the audit log cannot be used: {error}")),
+        Err(error) => Err(format!(
+            "the audit log cannot be used: {error} (--no-audit runs without one)"
+        )),
     }
 }
 
@@ -163,13 +163,9 @@ impl Stamp {
 
 /// Returns what the advice of a server depends on, as far as it does not change.
 #[must_use]
-pub fn situation(settings: &Settings, flags: &PolicyFlags, kind: &ServerKind) -> Situation {
+pub fn situation(settings: &Settings, policy: &PolicySettings, kind: &ServerKind) -> Situation {
     let token = kind.token.as_ref();
-    let key_file = settings
-        .policy(flags)
-        .ok()
-        .and_then(|policy| policy.audit_key_file.value);
-    let mut readable = readable_by_others(key_file.as_ref());
+    let mut readable = readable_by_others(policy.audit_key_file.value.as_ref());
     if let Some(token) = token.filter(|token| token.is_readable_by_others()) {
         readable.push(token.path().display().to_string());
     }

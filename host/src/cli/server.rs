@@ -14,7 +14,7 @@ use crate::mcp::{
 };
 use crate::policy::Reach;
 use crate::policy::audit::{Event, Kind};
-use crate::settings::{PolicyFlags, Settings};
+use crate::settings::{PolicyFlags, PolicySettings, Settings};
 use crate::transport::http::token::TokenFile;
 
 /// What calls get that were cancelled because the clients left: time to drop the upstream and to settle.
@@ -118,12 +118,16 @@ impl Server {
         kind: ServerKind,
     ) -> anyhow::Result<Result<Self, String>> {
         let families = Families::default();
-        let control = match operator::control(settings, &args.policy, &kind, families) {
+        let policy = match settings.policy(&args.policy) {
+            Ok(policy) => policy,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let control = match operator::control(settings, &policy, &kind, families) {
             Ok(control) => Arc::new(control),
             Err(problem) => return Ok(Err(problem)),
         };
         let jobs = jobs_setup::open(settings).await?;
-        let config = config(args, settings, &jobs, &kind);
+        let config = config(args, settings, &policy, &jobs, &kind);
         let service = Service::new(jobs.jobs.clone(), Arc::clone(&control), families, config);
         control.record(Event::new(Kind::ServerStarted)).await;
         let reload = operator::reload(settings, &args.policy, &kind, families, control);
@@ -185,7 +189,13 @@ impl Server {
     }
 }
 
-fn config(args: &ServerArgs, settings: &Settings, jobs: &CommandJobs, kind: &ServerKind) -> Config {
+fn config(
+    args: &ServerArgs,
+    settings: &Settings,
+    policy: &PolicySettings,
+    jobs: &CommandJobs,
+    kind: &ServerKind,
+) -> Config {
     let timeouts = settings.timeouts();
     let (keys, simulated) = (settings.clone(), settings.simulate.value);
     Config {
@@ -199,8 +209,8 @@ fn config(args: &ServerArgs, settings: &Settings, jobs: &CommandJobs, kind: &Ser
         simulate: jobs.simulate.clone(),
         runs: kind.runs,
         answers: jobs_setup::answers_config(settings),
-        reached: kind.address.clone(),
-        situation: operator::situation(settings, &args.policy, kind),
+        address: kind.address.clone(),
+        situation: operator::situation(settings, policy, kind),
         ask_within: ASK_WITHIN,
         key: Arc::new(move || key_check(&keys, simulated)),
     }

@@ -1,20 +1,20 @@
-//! Tool arguments: what a tool takes, the schema that says so, and reading what a model really sends.
+//! Tool arguments: the parameters of a tool, their schema, and reading what a model sends.
 //!
 //! Models send `"4"` for 4, `"true"` for true, `en_US` for `en-us`, and null, `"null"` or an empty string for what they
-//! leave out, and clients add arguments of their own. All of that is understood; what is not is named, all of it at
-//! once, so that one retry suffices.
+//! leave out, and clients add arguments of their own. All of that is accepted. Everything else is refused in one message,
+//! so that one retry suffices.
 
 use serde_json::{Map, Value, json};
 
 use crate::answers::question::Range;
 use crate::secrets;
 
-/// What a parameter is.
+/// The kind of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Text that may not be blank where it is required.
     Text,
-    /// Two letters, or `ALL`. The component checks it too; here it is named together with all else.
+    /// Two letters, or `ALL`. The component checks it too; checked here, it is in the same message as all other problems.
     Country,
     /// A language code such as `en` or `pt-br`.
     Language,
@@ -35,14 +35,14 @@ pub enum Presence {
     Required,
     /// It may be left out.
     Optional,
-    /// Where it is left out, it is this.
+    /// It may be left out, and has this value then.
     DefaultBoolean(bool),
-    /// Where it is left out, it is this.
+    /// It may be left out, and has this value then.
     DefaultInteger(i64),
 }
 
 impl Kind {
-    /// A whole number of this range.
+    /// Returns the kind of whole numbers in a range.
     #[must_use]
     pub const fn within(range: Range) -> Self {
         Self::Integer(range.least, range.most)
@@ -50,7 +50,7 @@ impl Kind {
 }
 
 impl Presence {
-    /// The default of this range.
+    /// Returns the default of a range.
     #[must_use]
     pub const fn default_of(range: Range) -> Self {
         Self::DefaultInteger(range.default)
@@ -62,7 +62,7 @@ impl Presence {
 pub struct Param {
     /// Its name, as people have it in their configurations.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Whether it can be left out.
     pub presence: Presence,
@@ -70,7 +70,7 @@ pub struct Param {
     pub description: &'static str,
 }
 
-/// The input schema of a tool: flat and closed, in the small part of JSON Schema that every client takes.
+/// Returns the input schema of a tool: flat and closed, in the small part of JSON Schema that every client accepts.
 #[must_use]
 pub fn schema(params: &[Param]) -> Map<String, Value> {
     let properties: Map<String, Value> = params
@@ -104,7 +104,7 @@ fn property(param: &Param) -> Value {
         Kind::Integer(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }
-        // Bounds in the schema would have clients refuse what is understood here.
+        // With bounds in the schema, clients would refuse values that are accepted here.
         Kind::ClampedInteger(..) => json!({ "type": "integer" }),
     };
     if let Some(object) = property.as_object_mut() {
@@ -121,7 +121,7 @@ fn property(param: &Param) -> Value {
     property
 }
 
-/// What a parameter is, with its range and its default: some clients drop both from the schema.
+/// Returns the description of a parameter with its range and default: some clients drop both from the schema.
 fn description(param: &Param) -> String {
     let range = match param.kind {
         Kind::Integer(least, most) | Kind::ClampedInteger(least, most) => {
@@ -140,7 +140,7 @@ fn description(param: &Param) -> String {
     parts.join("; ")
 }
 
-/// The arguments of a call, read, with defaults in place.
+/// The arguments of a call, with defaults filled in.
 #[derive(Clone, Debug, Default)]
 pub struct Args {
     values: Map<String, Value>,
@@ -197,19 +197,19 @@ impl Args {
         &self.notes
     }
 
-    /// A text argument.
+    /// Returns a text argument.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.values.get(name).and_then(Value::as_str)
     }
 
-    /// A flag.
+    /// Returns a true-or-false argument.
     #[must_use]
     pub fn boolean(&self, name: &str) -> Option<bool> {
         self.values.get(name).and_then(Value::as_bool)
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     #[must_use]
     pub fn integer(&self, name: &str) -> Option<i64> {
         self.values.get(name).and_then(Value::as_i64)
@@ -220,7 +220,7 @@ impl Args {
 /// second.
 const FROM_CLIENTS: [&str; 2] = ["wait_for_previous", "task_progress"];
 
-/// Returns whether an argument is the client's own, to be ignored: a known one, or one that its name marks as private.
+/// Returns whether an argument comes from the client itself and is ignored: a known one, or one whose name begins with `_`.
 fn is_from_client(name: &str) -> bool {
     name.starts_with('_') || FROM_CLIENTS.contains(&name)
 }
@@ -256,7 +256,7 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
     let given = match given {
         None | Some(Value::Null) => return left_out(param),
         Some(Value::String(text)) if text.trim().is_empty() => return left_out(param),
-        // A required text may well be this word.
+        // A required text may be this word.
         Some(Value::String(text)) if text.trim() == "null" && !is_required(param) => {
             return left_out(param);
         }
@@ -288,7 +288,7 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
     })
 }
 
-/// The value within the bounds of its parameter, and what is said where it was not.
+/// Returns the value within the bounds of its parameter, and a note where it was changed.
 fn clamped(param: &Param, value: Value) -> (Value, Option<String>) {
     let (Kind::ClampedInteger(least, most), Some(number)) = (param.kind, value.as_i64()) else {
         return (value, None);
@@ -329,7 +329,7 @@ fn country(text: String) -> Option<String> {
     (letters && text.len() == 2).then_some(text)
 }
 
-/// Returns a language code in the form that the upstream takes: a locale's underscore and upper case are understood.
+/// Returns a language code in the form that the upstream takes, also from a locale such as `en_US`.
 fn language(text: String) -> Option<String> {
     let text = text.replace('_', "-").to_ascii_lowercase();
     let mut parts = text.split('-');
@@ -372,7 +372,7 @@ fn whole(given: &Value) -> Option<i64> {
     }
 }
 
-/// Beyond this a float no longer holds every whole number, so it cannot be meant as one.
+/// The largest float below which every whole number is exact. A larger one is not taken as a whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 #[allow(clippy::cast_possible_truncation)]

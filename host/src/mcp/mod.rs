@@ -1,7 +1,7 @@
-//! What MCP clients see: tools, tasks, resources, prompts. No transport is known here.
+//! The MCP server, independent of the transport: tools, tasks, resources and prompts.
 //!
-//! [`Service`] is one for a process, [`Server`] one for a connection. [`Guarded`] is what a transport serves: a
-//! [`Server`] whose panics become errors.
+//! There is one [`Service`] in a process and one [`Server`] for each connection. Transports serve a [`Guarded`], a
+//! [`Server`] that answers requests whose handling panics.
 
 mod admission;
 mod agent_text;

@@ -1,4 +1,4 @@
-//! One connection: every method of the protocol that this server serves.
+//! The handler of one connection: the methods of the protocol.
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -16,7 +16,7 @@ use super::notices::Notices;
 use super::{Service, completion, prompts, resources, tasks};
 use crate::policy::Caller;
 
-/// One connection.
+/// The handler of one connection.
 #[derive(Debug)]
 pub struct Server {
     pub(super) service: Service,
@@ -38,7 +38,7 @@ impl Server {
         }
     }
 
-    /// What all connections share.
+    /// Returns what all connections share.
     #[must_use]
     pub const fn service(&self) -> &Service {
         &self.service
@@ -97,7 +97,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        // The library looks at the input schema alone here.
+        // The library reads the input schema only.
         let (_, tool) = self.service.families().tool(name)?;
         Some(tool.listed(false))
     }
@@ -128,7 +128,7 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // In the newer era a client says by `subscriptions/listen` what it wants to hear.
+        // In 2026-07-28 a client subscribes with `subscriptions/listen`.
         if context.meta.protocol_version().is_none() {
             self.notices.resources_listed(context.peer);
         }

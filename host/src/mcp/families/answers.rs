@@ -37,7 +37,7 @@ const ID: Param = Param {
     description: "From research_submit or research",
 };
 
-/// The longest wait of one call. Many clients give up after 60 seconds, whatever is reported meanwhile.
+/// The longest wait of one call. Many clients give up after 60 seconds, even with progress reports.
 pub const LONGEST_WAIT_SECONDS: i64 = 50;
 
 const WAIT: Param = Param {
@@ -101,7 +101,7 @@ const RESEARCH: &[Param] = &[
     },
 ];
 
-/// The states of a job, as a client may ask for them.
+/// The states of a job that a client can filter by.
 const STATES: &[&str] = &[
     "queued",
     "running",
@@ -111,7 +111,7 @@ const STATES: &[&str] = &[
     "interrupted",
 ];
 
-/// The most jobs that one list shows.
+/// The most jobs in one list.
 pub const LONGEST_LIST: i64 = 100;
 
 const LIST: &[Param] = &[
@@ -149,7 +149,7 @@ const OUTCOME: &[(&str, &str)] = &[
     ("progress", "string"),
 ];
 
-/// A call that costs money is not read-only: clients run what is read-only without asking.
+/// A call that costs money is not read-only, because clients run read-only tools without asking.
 const ASKS_THE_WEB: Hints = Hints {
     read_only: false,
     destructive: false,
@@ -300,7 +300,7 @@ const TOOLS: &[Tool] = &[
         groups: GROUPS,
         params: &[ID],
         output: JOB,
-        // What stops spending and destroys nothing should need no approval.
+        // It stops spending and destroys nothing, so clients need not ask.
         hints: Hints {
             read_only: false,
             destructive: false,

@@ -1,4 +1,4 @@
-//! What carries the tools out, and what they say.
+//! The functions that run the tools.
 
 pub mod answers;
 pub mod audit;
