@@ -24,6 +24,18 @@ enum Over {
 
 /// Runs a script with a client, unless the client is not there.
 fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: usize) {
+    run_with(over, interpreter, installed, script, expected, &[]);
+}
+
+/// As [`run`], with settings of the server.
+fn run_with(
+    over: Over,
+    interpreter: &Path,
+    installed: &str,
+    script: &str,
+    expected: usize,
+    settings: &[(&str, &str)],
+) {
     if !folder().join(installed).exists() {
         let missing = format!("{installed} is not installed: tests/clients/prepare does that");
         assert!(
@@ -45,7 +57,8 @@ fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: 
     for command in [&mut command, &mut serve] {
         command
             .env("GLOVEBOX_UPSTREAM", &simulator.url)
-            .env("BRAVE_ANSWERS_KEY", "a-key-for-tests");
+            .env("BRAVE_ANSWERS_KEY", "a-key-for-tests")
+            .envs(settings.iter().copied());
     }
     serve.args(["serve", "--json", "--listen", ":0"]);
     let serve = matches!(over, Over::Http(_)).then(|| Serve::spawn(serve));
@@ -125,4 +138,49 @@ fn npm_client_2_over_sse() {
 #[test]
 fn python_2_over_sse() {
     python_2(Over::Http("/sse"), 9);
+}
+
+/// A limit that every call is above.
+const ASKS: [(&str, &str); 1] = [("GLOVEBOX_CONFIRM_OVER_USD", "0.01")];
+
+fn npm_client_2_approves(over: Over, expected: usize) {
+    let installed = "node_modules/@modelcontextprotocol/client";
+    let node = Path::new("node");
+    run_with(over, node, installed, "approve.mjs", expected, &ASKS);
+}
+
+fn python_2_approves(over: Over, expected: usize) {
+    let python = folder().join(".venv/bin/python");
+    let installed = ".venv/bin/python";
+    run_with(over, &python, installed, "approve.py", expected, &ASKS);
+}
+
+#[test]
+fn npm_client_2_asks_a_person_over_stdio() {
+    npm_client_2_approves(Over::Stdio, 8);
+}
+
+#[test]
+fn npm_client_2_asks_a_person_over_streamable_http() {
+    npm_client_2_approves(Over::Http("/mcp"), 8);
+}
+
+#[test]
+fn npm_client_2_asks_a_person_over_sse() {
+    npm_client_2_approves(Over::Http("/sse"), 4);
+}
+
+#[test]
+fn python_2_asks_a_person_over_stdio() {
+    python_2_approves(Over::Stdio, 9);
+}
+
+#[test]
+fn python_2_asks_a_person_over_streamable_http() {
+    python_2_approves(Over::Http("/mcp"), 9);
+}
+
+#[test]
+fn python_2_asks_a_person_over_sse() {
+    python_2_approves(Over::Http("/sse"), 4);
 }

@@ -6,5 +6,5 @@ mod faults;
 mod limiter;
 mod moved;
 mod stops;
-mod store;
+pub mod store;
 mod workers;

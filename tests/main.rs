@@ -31,6 +31,7 @@ mod mcp_structured;
 mod mcp_trap;
 mod messages;
 mod network;
+mod policy;
 mod replay;
 mod rpc;
 mod run;

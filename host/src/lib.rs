@@ -12,6 +12,7 @@ pub mod files;
 pub mod jobs;
 pub mod mcp;
 pub mod money;
+pub mod policy;
 pub mod rpc;
 pub mod sandbox;
 pub mod secrets;

@@ -41,6 +41,7 @@ fn job(number: usize) -> NewJob {
         capture: Some(format!("/state/captures/{number}.sse")),
         reserve: Micros(60_000),
         simulated: false,
+        approval: None,
     }
 }
 

@@ -113,6 +113,8 @@ impl Endpoint for Echoes {
         run(Echo, channel, start, stop).boxed()
     }
 
+    fn gate_denied(&self, _reason: &'static str) {}
+
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
         (tool == "echo").then(|| Arc::clone(&self.0))
     }

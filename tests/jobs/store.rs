@@ -35,6 +35,7 @@ fn new_job(reserve: i64) -> NewJob {
         capture: None,
         reserve: Micros(reserve),
         simulated: false,
+        approval: None,
     }
 }
 
@@ -363,6 +364,7 @@ pub fn call(query: &str) -> glovebox::jobs::Call {
         max_usd: None,
         capture: true,
         simulate: None,
+        approval: None,
     }
 }
 
@@ -657,7 +659,7 @@ fn sums_that_an_absurd_cost_broke_are_rebuilt() {
     old.execute_batch(
         "ALTER TABLE job DROP COLUMN simulated; ALTER TABLE ledger DROP COLUMN simulated;
          ALTER TABLE spend DROP COLUMN simulated; ALTER TABLE slot DROP COLUMN job;
-         DROP TABLE http_session; PRAGMA user_version = 1;",
+         DROP TABLE http_session; DROP TABLE used_approval; PRAGMA user_version = 1;",
     )
     .unwrap();
     drop(old);

@@ -68,5 +68,6 @@ fn new_job() -> NewJob {
         capture: None,
         reserve: Micros(0),
         simulated: false,
+        approval: None,
     }
 }

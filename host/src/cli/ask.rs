@@ -58,6 +58,9 @@ impl Ask {
             Ok(target) => target,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
+        if let Err(problem) = options.confirm(settings, &call).await {
+            return Ok(say(&problem, Exit::Money));
+        }
         let jobs = jobs_setup::open(settings).await?;
         match ask(&jobs.jobs, call, options.streams()).await {
             Ok(answered) => self.show(answered, target, jobs.jobs.answers()),

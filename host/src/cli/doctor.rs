@@ -11,12 +11,14 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{jobs_setup, output, serve, stderr};
+use super::{jobs_setup, operator, output, serve, stderr};
 use crate::answers::{Answers, Mode, Question, cost};
 use crate::exit::Exit;
 use crate::jobs::Call;
+use crate::mcp::Families;
+use crate::policy::{self, DEFAULT_PLACES, Policy};
 use crate::sandbox::Sandbox;
-use crate::settings::Settings;
+use crate::settings::{PolicyFlags, PolicySettings, Settings, SettingsError};
 use crate::transport::http::token::TokenError;
 use crate::upstream::Client;
 
@@ -99,6 +101,8 @@ impl Doctor {
         }
         checks.push(token(settings));
         checks.push(serving().await);
+        let policy = settings.policy(&PolicyFlags::default());
+        checks.push(policy_check(policy.as_ref()));
         checks.extend(advice(settings));
         let ok = checks
             .iter()
@@ -106,6 +110,7 @@ impl Doctor {
         let settings = settings
             .table()
             .into_iter()
+            .chain(policy.map(|policy| policy.table()).unwrap_or_default())
             .map(|(name, value, from)| Value { name, value, from })
             .collect();
         let report = Report {
@@ -324,6 +329,7 @@ async fn live(settings: &Settings, agreed: bool) -> Check {
             max_usd: None,
             capture: settings.capture.value,
             simulate: jobs.simulate.clone(),
+            approval: None,
         };
         let submitted = jobs.jobs.submit(call).await?;
         let (updates, _) = tokio::sync::mpsc::unbounded_channel();
@@ -360,17 +366,28 @@ fn skipped() -> Check {
 }
 
 fn advice(settings: &Settings) -> Vec<Check> {
-    let mut checks: Vec<Check> = settings
-        .advice
-        .iter()
-        .map(|text| hint("environment", text.clone()))
-        .collect();
+    let situation = operator::situation_of_doctor(settings);
+    let advice = policy::advice(&situation).into_iter();
+    let mut checks: Vec<Check> = advice.map(|advice| hint(advice.id, advice.text)).collect();
     if settings.budget_per_day.value.is_none() && !settings.simulate.value {
         let text =
             "no budget is set; --budget-usd-per-day stops calls that could pass it".to_owned();
         checks.push(hint("budget", text));
     }
     checks
+}
+
+/// Checks the settings about tools against the tools there are.
+fn policy_check(policy: Result<&PolicySettings, &SettingsError>) -> Check {
+    const NAME: &str = "policy";
+    let rules = match policy {
+        Ok(policy) => policy.rules(DEFAULT_PLACES),
+        Err(error) => return bad(NAME, error.to_string()),
+    };
+    match Policy::new(&Families::default().facts(), &rules) {
+        Ok(policy) => good(NAME, format!("{} tools are listed", policy.listed().len())),
+        Err(error) => bad(NAME, error.to_string()),
+    }
 }
 
 /// Looks at the bearer token of `glovebox serve`.

@@ -41,7 +41,7 @@ impl ExitStatus for JobsError {
     fn exit(&self) -> Exit {
         match self {
             Self::Invalid(_) => Exit::Usage,
-            Self::OverBudget { .. } | Self::OverMax { .. } => Exit::Money,
+            Self::OverBudget { .. } | Self::OverMax { .. } | Self::ApprovalSpent => Exit::Money,
             Self::NotEnded { .. } => Exit::Running,
             Self::Upstream(error) => error.exit(),
             Self::Unknown(_)

@@ -1,7 +1,9 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
 mod ask;
+mod audit;
 mod component;
+mod confirm;
 mod connect;
 mod console;
 mod display;
@@ -12,6 +14,7 @@ pub mod exit_status;
 mod jobs;
 mod jobs_setup;
 mod manual;
+mod operator;
 mod options;
 mod output;
 mod render;
@@ -88,6 +91,8 @@ pub enum Command {
     Serve(serve::Serve),
     /// Show or replace the bearer token of `glovebox serve`
     Token(token::Token),
+    /// Check or read the audit log
+    Audit(audit::Audit),
     /// Print the answer of a captured stream
     Replay(replay::Replay),
     /// Serve the page that shows how an answer was made
@@ -163,6 +168,7 @@ fn run() -> anyhow::Result<Exit> {
     match cli.command {
         Some(Command::Component(component)) => runtime::block_on(async { component.run() })?,
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
+        Some(Command::Audit(audit)) => runtime::block_on(audit.run(&settings))?,
         Some(Command::Connect(connect)) => {
             runtime::block_on(async { connect.run(&cli.flags, settings.simulate.value) })?
         }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
+use super::confirm::Confirm;
 use super::runtime::hold_signals;
 use super::{jobs_setup, output};
 use crate::answers::{InvalidField, Mode, Question, cost};
@@ -45,6 +46,8 @@ pub struct QuestionOptions {
     /// Send nothing that could cost more than this amount
     #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     max_usd: Option<f64>,
+    #[command(flatten)]
+    confirm: Confirm,
 }
 
 fn usd(text: &str) -> Result<f64, String> {
@@ -106,7 +109,16 @@ impl QuestionOptions {
                 scenario: None,
                 pace: settings.pace.value,
             }),
+            approval: None,
         }
+    }
+
+    /// Asks the person before a costly call.
+    ///
+    /// # Errors
+    /// Why the call is not to be made, in words for a person.
+    pub async fn confirm(&self, settings: &Settings, call: &Call) -> Result<(), String> {
+        self.confirm.ask(settings, call.estimate).await
     }
 
     /// The file that the outcome is to be in, where one is named.

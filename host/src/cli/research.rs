@@ -117,6 +117,9 @@ impl Research {
             Ok(target) => target,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
+        if let Err(problem) = options.confirm(settings, &call).await {
+            return Ok(say(&problem, Exit::Money));
+        }
         let jobs = jobs_setup::stored(settings);
         let live = Live::start("starting the research");
         // From here on: a worker that is being started must hear of it too.

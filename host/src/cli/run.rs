@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::confirm::Confirm;
 use super::console::RunConsole;
 use super::jobs_setup;
 use super::output;
@@ -35,6 +36,8 @@ pub struct Run {
         value_parser = clap::value_parser!(u64).range(1..=MAX_TOTAL.as_secs())
     )]
     max_seconds: u64,
+    #[command(flatten)]
+    confirm: Confirm,
     /// Run this component, built for wasm32-wasip2, with these arguments
     #[arg(
         trailing_var_arg = true,
@@ -97,7 +100,10 @@ impl Run {
                 total: Duration::from_secs(self.max_seconds),
                 ..RunLimits::default()
             },
-            admission: Arc::new(RunAdmission(calls)),
+            admission: Arc::new(RunAdmission {
+                calls,
+                unconfirmed_over: self.confirm.unconfirmed_over(settings),
+            }),
             console: Arc::<RunConsole>::clone(&console),
         };
         let ended = tokio::select! {

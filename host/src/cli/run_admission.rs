@@ -6,6 +6,7 @@ use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 use self::reserve::reservation;
+use super::confirm::refusal;
 use super::output;
 use crate::jobs::{ExternalCall, ExternalCalls, JobsError, Micros};
 use crate::wasi::{AdmitFuture, AdmittedRequest, OutgoingRequest, RequestAdmission, SettleFuture};
@@ -17,7 +18,12 @@ const COST_HEADER: &str = "x-request-total-cost";
 
 /// Admits a component's requests as any other call is admitted.
 #[derive(Debug)]
-pub struct RunAdmission(pub ExternalCalls);
+pub struct RunAdmission {
+    /// Where the requests are counted.
+    pub calls: ExternalCalls,
+    /// The cost above which a request is refused, because nobody confirmed it.
+    pub unconfirmed_over: Option<Micros>,
+}
 
 #[derive(Debug)]
 struct RunRequest(ExternalCall);
@@ -26,7 +32,12 @@ impl RequestAdmission for RunAdmission {
     fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> AdmitFuture<'a> {
         Box::pin(async move {
             let (mode, estimate) = reservation(&request);
-            let call = self.0.begin(TOOL, mode, request.body, estimate, deadline);
+            if let Some(limit) = self.unconfirmed_over.filter(|limit| estimate > *limit) {
+                return Err(refusal(estimate, limit));
+            }
+            let call = self
+                .calls
+                .begin(TOOL, mode, request.body, estimate, deadline);
             let call = call.await;
             let call = call.map_err(|error| error.to_string())?;
             Ok(Box::new(RunRequest(call)) as Box<dyn AdmittedRequest>)

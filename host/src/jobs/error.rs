@@ -42,6 +42,11 @@ pub enum JobsError {
         /// The limit that the caller set.
         max: Micros,
     },
+    /// The approval of the call was used before, or is too old.
+    #[error(
+        "the approval of this call was used before or is older than 2 minutes; nothing was sent. Make the call again to be asked again"
+    )]
+    ApprovalSpent,
     /// No job has this id.
     #[error("no job has the id `{0}`; `glovebox jobs list --all` shows those there are")]
     Unknown(String),
@@ -120,6 +125,7 @@ impl JobsError {
             Self::Invalid(_) => "invalid-request",
             Self::OverBudget { .. } => "budget",
             Self::OverMax { .. } => "max-usd",
+            Self::ApprovalSpent => "approval",
             Self::Unknown(_) => "unknown-id",
             Self::Ambiguous(_) => "ambiguous-id",
             Self::Expired { .. } => "expired-id",

@@ -106,6 +106,7 @@ impl ExternalCalls {
             capture: None,
             reserve: estimate,
             simulated: self.simulated,
+            approval: None,
         })
     }
 }

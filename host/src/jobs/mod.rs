@@ -38,7 +38,7 @@ pub use self::storage::error::StoreError;
 pub use self::storage::folder::state_dir::StateDir;
 pub use self::storage::rows::{
     End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, SessionStore,
-    Settlement, Slot, SpendRow, StoredSession,
+    Settlement, SingleUse, Slot, SpendRow, StoredSession,
 };
 pub use self::storage::sqlite::SqliteStore;
 pub use self::storage::{Storage, StorageOpener};

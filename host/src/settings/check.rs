@@ -39,6 +39,14 @@ pub(super) fn file(text: &str) -> Checked<PathBuf> {
     std::path::absolute(&path).map_err(|error| format!("is not a usable path: {error}"))
 }
 
+/// A file that is looked at when it is needed.
+pub(super) fn file_path(text: &str) -> Checked<PathBuf> {
+    if text.is_empty() {
+        return Err("is blank; give a file".to_owned());
+    }
+    std::path::absolute(text).map_err(|error| format!("is not a usable path: {error}"))
+}
+
 pub(super) fn origin(text: &str) -> Checked<Origin> {
     Origin::parse(text).map_err(|error| error.to_string())
 }

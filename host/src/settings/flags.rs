@@ -29,6 +29,9 @@ pub struct Flags {
     /// Refuse calls that could bring the costs of a UTC day above this [env: GLOVEBOX_BUDGET_USD_PER_DAY]
     #[arg(long, global = true, value_name = "USD", allow_negative_numbers = true)]
     pub budget_usd_per_day: Option<String>,
+    /// Ask before a call that could cost more than this [env: GLOVEBOX_CONFIRM_OVER_USD]
+    #[arg(long, global = true, value_name = "USD")]
+    pub confirm_over_usd: Option<String>,
     /// End an answer after this time [env: GLOVEBOX_TIMEOUT_ANSWER]
     #[arg(long, global = true, value_name = "TIME")]
     pub timeout_answer: Option<String>,
@@ -108,6 +111,11 @@ impl Flags {
                 "budget_usd_per_day",
                 "--budget-usd-per-day",
                 self.budget_usd_per_day.clone(),
+            ),
+            (
+                "confirm_over_usd",
+                "--confirm-over-usd",
+                self.confirm_over_usd.clone(),
             ),
             (
                 "timeout_answer",

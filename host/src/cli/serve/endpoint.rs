@@ -10,7 +10,7 @@ use rmcp::model::JsonObject;
 use tokio_util::sync::CancellationToken;
 
 use crate::jobs::{Filter, State};
-use crate::mcp::{Guarded, Server, Service, TOOLS};
+use crate::mcp::{Guarded, Server, Service};
 use crate::transport::http::{Channel, Endpoint, Start, run};
 
 /// The most jobs that are counted.
@@ -27,9 +27,9 @@ impl Tools {
     /// The tools of a service.
     #[must_use]
     pub fn new(service: Service) -> Self {
-        let schemas = TOOLS
-            .iter()
-            .map(|tool| (tool.name, tool.listed(false).input_schema))
+        let tools = service.families().tools();
+        let schemas = tools
+            .map(|(_, tool)| (tool.name, tool.listed(false).input_schema))
             .collect();
         Self { service, schemas }
     }
@@ -43,8 +43,15 @@ impl Endpoint for Tools {
         leaving: CancellationToken,
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        let server = Guarded(Server::new(self.service.clone(), leaving));
+        let caller = channel.caller().clone();
+        let server = Guarded(Server::new(self.service.clone(), caller, leaving));
         run(server, channel, start, stop).boxed()
+    }
+
+    fn gate_denied(&self, reason: &'static str) {
+        if let Some(audit) = self.service.control().audit() {
+            audit.gate_denied("http", reason);
+        }
     }
 
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {

@@ -12,11 +12,12 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::output;
-use super::server::{Server, ServerArgs};
+use super::server::{Server, ServerArgs, ServerKind};
 use super::{signals, stdio::serve as serve_stdio};
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
 use crate::mcp::{self, Guarded, Runs, Service};
+use crate::policy::{Caller, Reach, SERVE_PLACES};
 use crate::settings::Settings;
 use crate::transport::http::gate::{Mode, Origin};
 use crate::transport::http::limits::{LEAST_MAX_BODY, Limits, MAX_BODY, MOST_MAX_BODY};
@@ -95,20 +96,36 @@ impl Serve {
                 format!("cannot listen on {}; nothing was started", self.listen)
             })?;
         let address = sockets.first().context("no socket")?.local_addr()?;
-        let server =
-            Server::start(&self.server, settings, Runs::Here, self.reached(address)).await?;
+        let kind = ServerKind {
+            runs: Runs::Here,
+            address: self.reached(address),
+            places: SERVE_PLACES,
+            is_audited: true,
+            reach: Reach::Local,
+            token: Some(token_file(settings, self.token_file.as_ref())),
+        };
+        let server = match Server::start(&self.server, settings, kind).await? {
+            Ok(server) => server,
+            Err(problem) => {
+                output::message(&format_args!("glovebox: {problem}; nothing was started"));
+                return Ok(Exit::Usage);
+            }
+        };
         let service = server.service();
         let http = self.http(token, address, service).await;
+        server.tell_advice();
         self.announce(address)?;
         let stopping = http.stopping();
         stop_at_signal(stopping.clone());
         if self.stdio {
             let transport = stdio::Stdio::new()?;
-            let handler = Guarded(mcp::Server::new(service.clone(), transport.ended()));
+            let caller = Caller::stdio();
+            let handler = Guarded(mcp::Server::new(service.clone(), caller, transport.ended()));
             tokio::spawn(serve_stdio(handler, transport));
         }
         listener::serve(http, sockets).await;
         finish(service).await;
+        server.stopped().await;
         Ok(Exit::Done)
     }
 

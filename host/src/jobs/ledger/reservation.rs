@@ -31,6 +31,10 @@ pub fn reserve(
             lease.retire();
             Ok(Reserved::Running(Box::new(job)))
         }
+        Ok(Inserted::ApprovalSpent) => {
+            lease.retire();
+            Err(JobsError::ApprovalSpent)
+        }
         Ok(Inserted::OverBudget { spent, reserved }) => {
             lease.retire();
             Err(JobsError::OverBudget {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::answers::{Mode, Question};
 use crate::jobs::model::{Job, Micros};
+use crate::jobs::storage::rows::SingleUse;
 use crate::jobs::stored_request::Simulate;
 
 /// A call to be made.
@@ -27,6 +28,8 @@ pub struct Call {
     pub capture: bool,
     /// The simulator that a detached worker starts and calls instead of the upstream.
     pub simulate: Option<Simulate>,
+    /// A permission that the call uses up, where it needs one.
+    pub approval: Option<SingleUse>,
 }
 
 /// A call that was stored as a job.

@@ -175,7 +175,9 @@ impl Inner {
     /// because the call belongs in the ledger of the new storage.
     fn can_run_without_storage(&self, call: &Call, error: &JobsError) -> bool {
         let unusable = matches!(error, JobsError::Store(error) if !error.is_moved());
-        unusable && call.mode == Mode::Answer && self.config.budget.is_none()
+        // A permission that another storage does not know of could be used twice.
+        let is_free = self.config.budget.is_none() && call.approval.is_none();
+        unusable && call.mode == Mode::Answer && is_free
     }
 
     fn fallback(&self) -> Result<Storage, JobsError> {
@@ -241,6 +243,7 @@ impl Inner {
             payload: request.to_text()?,
             reserve: call.estimate,
             simulated: call.simulate.is_some(),
+            approval: call.approval.clone(),
         })
     }
 

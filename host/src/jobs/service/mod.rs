@@ -384,6 +384,15 @@ impl Jobs {
         &self.inner.config.answers
     }
 
+    /// Returns the secret of the storage, which all processes that use it share.
+    ///
+    /// # Errors
+    /// When the storage cannot be used.
+    pub async fn secret(&self) -> Result<Vec<u8>, JobsError> {
+        self.blocking(|inner| Ok(inner.storage()?.rows.secret()?))
+            .await
+    }
+
     /// Stops all jobs that run in this process. Each ends as `interrupted` with the part of the reply that was read.
     pub fn stop(&self) {
         self.inner.stopping.cancel();

@@ -9,6 +9,15 @@ use super::error::StoreError;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
 
+/// A permission that can be used once, until some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SingleUse {
+    /// Its id, which no other has.
+    pub id: String,
+    /// Until when it can be used.
+    pub expires: Millis,
+}
+
 /// A job to store.
 #[derive(Clone, Debug)]
 pub struct NewJob {
@@ -34,6 +43,8 @@ pub struct NewJob {
     pub reserve: Micros,
     /// Whether the call goes to the simulator. Simulated calls do not count in the budget and in sums of real money.
     pub simulated: bool,
+    /// A permission that is used up when the reservation is made, where the call needs one.
+    pub approval: Option<SingleUse>,
 }
 
 /// The result of inserting a job.
@@ -43,6 +54,8 @@ pub enum Inserted {
     New(Job),
     /// A job with the same fingerprint is running.
     Running(Job),
+    /// The permission was used before, or is too old. Nothing was stored.
+    ApprovalSpent,
     /// The call could exceed the budget of the day. Nothing was stored.
     OverBudget {
         /// The amount spent today. Unknown costs count as their reservations.

@@ -10,6 +10,8 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+use crate::policy::Caller;
+
 /// Takes the messages of a service. Never waits.
 pub trait Sink: Send + Sync + 'static {
     /// Takes a message to the client.
@@ -20,6 +22,7 @@ pub trait Sink: Send + Sync + 'static {
 pub struct Channel {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     sink: Arc<dyn Sink>,
+    caller: Caller,
 }
 
 impl fmt::Debug for Channel {
@@ -31,8 +34,22 @@ impl fmt::Debug for Channel {
 impl Channel {
     /// A transport over a queue and a sink. The queue's end is the client's end.
     #[must_use]
-    pub fn new(incoming: mpsc::Receiver<ClientJsonRpcMessage>, sink: Arc<dyn Sink>) -> Self {
-        Self { incoming, sink }
+    pub fn new(
+        incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+        sink: Arc<dyn Sink>,
+        caller: Caller,
+    ) -> Self {
+        Self {
+            incoming,
+            sink,
+            caller,
+        }
+    }
+
+    /// Returns who is at the other end.
+    #[must_use]
+    pub const fn caller(&self) -> &Caller {
+        &self.caller
     }
 }
 

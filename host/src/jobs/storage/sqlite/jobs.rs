@@ -7,7 +7,7 @@ use crate::answers::ResearchProgress;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
 use crate::jobs::storage::rows::{
-    End, Filter, Inserted, Lookup, Marked, NewJob, Payload, Rendered, Settlement,
+    End, Filter, Inserted, Lookup, Marked, NewJob, Payload, Rendered, Settlement, SingleUse,
 };
 
 /// The columns of a [`Job`], in the order in which [`job_of`] reads them.
@@ -91,6 +91,11 @@ pub(super) fn insert(
             return Ok(Inserted::OverBudget { spent, reserved });
         }
     }
+    if let Some(approval) = &job.approval
+        && !use_up(tx, approval, now)?
+    {
+        return Ok(Inserted::ApprovalSpent);
+    }
     let revision = revision(tx)?;
     tx.prepare_cached(
         "INSERT INTO job (id, revision, tool, mode, query, fingerprint, listed, state, created, capture, reserved, simulated)
@@ -115,6 +120,19 @@ pub(super) fn insert(
     get(tx, &job.id)?
         .map(Inserted::New)
         .ok_or(rusqlite::Error::QueryReturnedNoRows)
+}
+
+/// Uses a permission up. Returns whether it could be used.
+fn use_up(tx: &Transaction<'_>, approval: &SingleUse, now: Millis) -> rusqlite::Result<bool> {
+    tx.prepare_cached("DELETE FROM used_approval WHERE expires < ?1")?
+        .execute([now.0])?;
+    if approval.expires < now {
+        return Ok(false);
+    }
+    let inserted = tx
+        .prepare_cached("INSERT OR IGNORE INTO used_approval (id, expires) VALUES (?1, ?2)")?
+        .execute((&approval.id, approval.expires.0))?;
+    Ok(inserted == 1)
 }
 
 /// Returns a running job with the same fingerprint, unless its cancellation was requested.

@@ -12,6 +12,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_jobs.sql"),
     include_str!("migrations/0002_simulated.sql"),
     include_str!("migrations/0003_sessions.sql"),
+    include_str!("migrations/0004_approvals.sql"),
 ];
 
 /// The schema of a database.

@@ -19,6 +19,7 @@ pub use facts::Facts;
 pub use origin::{Origin, OriginError, Scheme};
 
 use super::token::{Digest, Token};
+use crate::policy::Caller;
 
 /// The path that tells whether the server is up.
 pub const HEALTH: &str = "/__mcp/health";
@@ -68,6 +69,21 @@ pub enum Principal {
     Local,
     /// Whoever has the token with this digest.
     Bearer(Digest),
+}
+
+impl Principal {
+    /// Returns who makes a call over a transport, in a session where there is one.
+    #[must_use]
+    pub fn caller(&self, transport: &'static str, session: Option<String>) -> Caller {
+        Caller {
+            transport,
+            principal: match self {
+                Self::Local => "local".to_owned(),
+                Self::Bearer(digest) => format!("bearer:{}", digest.hex()),
+            },
+            session,
+        }
+    }
 }
 
 /// What is to become of a request.
