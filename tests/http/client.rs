@@ -103,6 +103,26 @@ impl Connection {
         self.raw(text.as_bytes());
     }
 
+    /// Posts bytes as they are and reads a reply that is no stream.
+    pub fn post_bytes(
+        &mut self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (Head, String) {
+        let length = body.len().to_string();
+        let mut all = vec![
+            ("content-type", "application/json"),
+            ("content-length", &length),
+        ];
+        all.extend_from_slice(headers);
+        self.send("POST", path, &all, "");
+        self.raw(body);
+        let head = self.head();
+        let body = self.body(&head);
+        (head, body)
+    }
+
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.stream.read_line(&mut line).unwrap();

@@ -465,10 +465,12 @@ impl ServerHandler for Handler {
                 for at in 0..count {
                     self.progress(&context, at as f64, &bulk).await;
                 }
+                self.control.tell("the flood is over");
                 Ok(text("flooded"))
             }
             "bulk" => {
                 let bytes = arguments["bytes"].as_u64().unwrap();
+                self.control.tell("bulk is made");
                 Ok(text(&"x".repeat(bytes as usize)))
             }
             "announce" => {

@@ -1,6 +1,7 @@
 //! One limiter for all processes of a user: the store keeps the clock.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -14,6 +15,40 @@ pub const DEFAULT_RATE: Rate = Rate {
     count: 2,
     window_ms: 1250,
 };
+
+/// The waits of this process, over all limiters.
+static WAITS: Waits = Waits {
+    count: AtomicU64::new(0),
+    millis: AtomicU64::new(0),
+    refused: AtomicU64::new(0),
+};
+
+struct Waits {
+    count: AtomicU64,
+    millis: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// How often and how long calls of this process waited for the limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// Calls that had to wait.
+    pub count: u64,
+    /// The sum of their waits.
+    pub total: Duration,
+    /// Calls that were refused because their wait would have been longer than their deadline.
+    pub refused: u64,
+}
+
+/// Returns how often and how long calls of this process have waited so far.
+#[must_use]
+pub fn waits() -> WaitCounts {
+    WaitCounts {
+        count: WAITS.count.load(Ordering::Relaxed),
+        total: Duration::from_millis(WAITS.millis.load(Ordering::Relaxed)),
+        refused: WAITS.refused.load(Ordering::Relaxed),
+    }
+}
 
 /// Why there is no slot.
 #[derive(Debug, thiserror::Error)]
@@ -66,11 +101,18 @@ impl SharedLimiter {
             .map_err(|_| SlotError::Ending)??;
         match slot {
             Slot::At(at) => {
-                tokio::time::sleep(between(self.clock.now(), at)).await;
+                let wait = between(self.clock.now(), at);
+                if !wait.is_zero() {
+                    let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                    WAITS.count.fetch_add(1, Ordering::Relaxed);
+                    WAITS.millis.fetch_add(millis, Ordering::Relaxed);
+                }
+                tokio::time::sleep(wait).await;
                 Ok(())
             }
             Slot::TooLate(at) => {
                 let wait = between(now, at);
+                WAITS.refused.fetch_add(1, Ordering::Relaxed);
                 Err(SlotError::TooLate { rate, wait })
             }
         }

@@ -182,6 +182,15 @@ impl Jobs {
         .await
     }
 
+    /// Returns how many jobs of each state are stored.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn count_by_state(&self) -> Result<Vec<(State, u64)>, JobsError> {
+        self.blocking(|inner| Ok(inner.storage()?.store.count_by_state()?))
+            .await
+    }
+
     /// Waits for a job's end, no longer than so long, and gives the job as it is then.
     ///
     /// # Errors

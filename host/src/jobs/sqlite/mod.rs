@@ -19,7 +19,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use serde_json::Value;
 
 use super::clock::Millis;
-use super::model::{Job, JobId, Micros};
+use super::model::{Job, JobId, Micros, State};
 use super::state_dir::private_file;
 use super::store::{
     End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, Slot,
@@ -296,6 +296,10 @@ impl JobStore for SqliteStore {
 
     fn list(&self, filter: Filter, limit: usize) -> Result<Vec<Job>, StoreError> {
         self.read(|tx| jobs::list(tx, filter, limit))
+    }
+
+    fn count_by_state(&self) -> Result<Vec<(State, u64)>, StoreError> {
+        self.read(jobs::count_by_state)
     }
 
     fn active(&self) -> Result<Vec<JobId>, StoreError> {

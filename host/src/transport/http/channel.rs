@@ -10,6 +10,10 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+/// The messages of a client on their way to its service. They are boxed because a queue allocates places for 32 at once,
+/// for as long as it exists, and a message takes several hundred bytes.
+pub type Incoming = mpsc::Sender<Box<ClientJsonRpcMessage>>;
+
 /// Takes the messages of a service. Never waits.
 pub trait Sink: Send + Sync + 'static {
     /// Takes a message to the client.
@@ -18,7 +22,7 @@ pub trait Sink: Send + Sync + 'static {
 
 /// The transport of one session, or of one request.
 pub struct Channel {
-    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
     sink: Arc<dyn Sink>,
 }
 
@@ -31,7 +35,7 @@ impl fmt::Debug for Channel {
 impl Channel {
     /// A transport over a queue and a sink. The queue's end is the client's end.
     #[must_use]
-    pub fn new(incoming: mpsc::Receiver<ClientJsonRpcMessage>, sink: Arc<dyn Sink>) -> Self {
+    pub fn new(incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>, sink: Arc<dyn Sink>) -> Self {
         Self { incoming, sink }
     }
 }
@@ -48,7 +52,7 @@ impl Transport<RoleServer> for Channel {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        self.incoming.recv().await
+        self.incoming.recv().await.map(|message| *message)
     }
 
     async fn close(&mut self) -> Result<(), Infallible> {

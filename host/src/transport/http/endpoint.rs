@@ -51,7 +51,8 @@ pub async fn run<S: Service<RoleServer>>(
     stop: CancellationToken,
 ) {
     let running: Result<RunningService<RoleServer, S>, _> = match start {
-        Start::Handshake => serve_server_with_ct(service, channel, stop).await,
+        // Boxed, so that a session does not keep the memory that its handshake needed.
+        Start::Handshake => Box::pin(serve_server_with_ct(service, channel, stop)).await,
         Start::Direct(params) => Ok(serve_directly_with_ct(
             service,
             channel,

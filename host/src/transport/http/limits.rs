@@ -63,6 +63,8 @@ pub const SESSIONS: usize = 8_192;
 pub const RETRY_AFTER: &str = "10";
 /// How often sessions are looked through, and their last use stored.
 pub const SWEEP: Duration = Duration::from_secs(30);
+/// How often the token file is looked at, for streams that an earlier token opened. Each request looks at it too.
+pub const TOKEN_CHECK: Duration = Duration::from_secs(1);
 /// Messages of one session that may wait for its handler.
 pub const INCOMING: usize = 64;
 /// How long calls may go on after the server was told to stop.

@@ -16,6 +16,7 @@ pub mod listener;
 mod log;
 mod metrics;
 mod reply;
+mod rotation;
 mod route;
 mod sessions;
 mod sse;

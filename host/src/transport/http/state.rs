@@ -6,9 +6,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::endpoint::Endpoint;
-use super::gate::{Mode, Origin, Rules, SHUTDOWN, Scheme};
+use super::gate::{Mode, Origin, Principal, Rules, SHUTDOWN, Scheme};
 use super::limits::Limits;
 use super::metrics::Metrics;
+use super::rotation::Rotation;
 use super::sessions::Sessions;
 use super::sse::registry::Pairs;
 use super::token::TokenFile;
@@ -37,6 +38,7 @@ pub struct Http {
     pub(super) sessions: Sessions,
     pub(super) pairs: Pairs,
     pub(super) metrics: Metrics,
+    rotation: Rotation,
     /// Cancelled when calls that merely wait are to end.
     pub(super) leaving: CancellationToken,
     /// Cancelled when the server was asked to stop.
@@ -72,6 +74,7 @@ impl Http {
             sessions,
             pairs: Pairs::default(),
             metrics: Metrics::default(),
+            rotation: Rotation::default(),
             leaving,
             stopping: CancellationToken::new(),
         }
@@ -99,6 +102,21 @@ impl Http {
     #[must_use]
     pub fn stopping(&self) -> CancellationToken {
         self.stopping.clone()
+    }
+
+    /// Returns what is cancelled when a principal may no longer use the server; `None` for one without a token.
+    pub(super) fn valid(&self, principal: &Principal) -> Option<CancellationToken> {
+        match principal {
+            Principal::Local => None,
+            Principal::Bearer(digest) => Some(self.rotation.valid(&self.config.token, *digest)),
+        }
+    }
+
+    /// Ends the sessions and streams of an earlier token, where the token file holds another one now.
+    pub(super) async fn check_token(&self) {
+        if let Some(digest) = self.rotation.check(&self.config.token) {
+            self.sessions.end_earlier(digest).await;
+        }
     }
 
     pub(super) const fn mode(&self) -> Mode {

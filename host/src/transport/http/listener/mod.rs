@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 
 use super::limits::{
     ACCEPT_PAUSE, H2_LOCAL_RESETS, H2_PENDING_RESETS, H2_PING, H2_STREAMS, HEAD_BYTES, HEADERS,
-    NEXT_HEAD,
+    NEXT_HEAD, TOKEN_CHECK,
 };
 use super::reply::Body;
 use super::route;
@@ -50,12 +50,14 @@ pub async fn serve(http: Arc<Http>, sockets: Vec<TcpListener>) {
         })
         .collect();
     let sweeping = tokio::spawn(sweep(Arc::clone(&http)));
+    let checking = tokio::spawn(check_token(Arc::clone(&http)));
     stopping.cancelled().await;
     for accept in accepting {
         // The socket is closed when its task has ended.
         let _ = accept.await;
     }
     sweeping.abort();
+    checking.abort();
     serving.drain().await;
 }
 
@@ -64,6 +66,14 @@ async fn sweep(http: Arc<Http>) {
     loop {
         ticks.tick().await;
         http.sessions.sweep().await;
+    }
+}
+
+async fn check_token(http: Arc<Http>) {
+    let mut ticks = interval(TOKEN_CHECK);
+    loop {
+        ticks.tick().await;
+        http.check_token().await;
     }
 }
 
@@ -148,7 +158,8 @@ impl Serving {
         let service = service_fn(move |request: Request<Incoming>| {
             let (http, busy) = (Arc::clone(&http), marked.busy());
             async move {
-                let response = route::serve(http, request).await;
+                // Boxed, so that an idle connection does not keep the memory that a request needs.
+                let response = Box::pin(route::serve(http, request)).await;
                 Ok::<_, Infallible>(response.map(|body| Marked { body, _busy: busy }))
             }
         });

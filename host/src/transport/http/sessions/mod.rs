@@ -22,7 +22,7 @@ use super::channel::Channel;
 use super::endpoint::{Endpoint, Start};
 use super::gate::Principal;
 use super::limits::{INCOMING, Limits};
-use super::token::{random_text, sha256_hex};
+use super::token::{Digest, random_text, sha256_hex};
 use crate::jobs::clock::{Clock, Millis};
 use crate::jobs::{SessionStore, StoreError, StoredSession};
 use crate::rpc::{Connection, Envelope};
@@ -186,6 +186,20 @@ impl Sessions {
             store.expire_sessions(before)
         })
         .await;
+    }
+
+    /// Ends the sessions of every bearer token but the one with this digest.
+    pub async fn end_earlier(&self, digest: Digest) {
+        let valid = Principal::Bearer(digest);
+        let earlier: Vec<_> = self
+            .known()
+            .values()
+            .filter(|session| session.principal != Principal::Local && session.principal != valid)
+            .cloned()
+            .collect();
+        for session in earlier {
+            self.remove(&session).await;
+        }
     }
 
     /// Tells all services to end.

@@ -10,11 +10,10 @@ use rmcp::model::{
     ServerJsonRpcMessage, ServerNotification, ServerResult,
 };
 use rmcp::service::OriginatingRequestId;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::channel::Sink;
+use super::super::channel::{Incoming, Sink};
 use super::super::event_id::StreamId;
 use super::super::gate::Principal;
 use super::super::limits::{ANSWERS_KEPT, ANSWERS_KEPT_BYTES, Limits};
@@ -30,7 +29,7 @@ pub struct Session {
     /// Who may use it.
     pub principal: Principal,
     connection: Connection,
-    incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    incoming: Incoming,
     limits: Limits,
     state: Mutex<State>,
     /// Cancelled when the session has ended.
@@ -101,7 +100,7 @@ impl Session {
         key: String,
         principal: Principal,
         connection: Connection,
-        incoming: mpsc::Sender<ClientJsonRpcMessage>,
+        incoming: Incoming,
         limits: Limits,
         stop: CancellationToken,
         first: u64,
@@ -138,11 +137,11 @@ impl Session {
     pub async fn post(&self, envelope: Envelope, tool: Option<ToolCall>) -> Posted {
         let setup = Setup::of(&envelope);
         let message = match self.connection.admit(envelope) {
-            Received::Message(message) => *message,
+            Received::Message(message) => message,
             Received::Refused(reply) => return Posted::Refused(reply),
             Received::Ignored => return Posted::Accepted,
         };
-        let posted = match &message {
+        let posted = match &*message {
             JsonRpcMessage::Request(request) => {
                 let token = request.request.get_meta().get_progress_token();
                 let (stream, log) = self.begin(request.id.clone(), token, setup, tool);
@@ -303,7 +302,7 @@ impl Session {
 
     /// Hands the service a message that no client sent and whose answer nobody gets.
     pub fn inject(&self, message: ClientJsonRpcMessage) {
-        if self.incoming.try_send(message).is_err() {
+        if self.incoming.try_send(Box::new(message)).is_err() {
             tracing::warn!("a restored session is not as it was: its queue is full");
         }
     }

@@ -111,8 +111,8 @@ pub async fn post(
     };
     let envelope = match Envelope::read(&content) {
         Ok(Some(envelope)) => envelope,
-        Ok(None) => return reply::error(StatusCode::BAD_REQUEST, "empty", "the body is empty"),
-        Err(error) => return reply::rpc_error(StatusCode::BAD_REQUEST, &error),
+        Ok(None) => return reply::no_message(),
+        Err(error) => return refused(&pair, &error),
     };
     take(http, &pair, envelope).await
 }
@@ -122,7 +122,7 @@ async fn take(http: &Http, pair: &Pair, envelope: Envelope) -> Response<Body> {
     match pair.connection.admit(envelope) {
         Received::Message(message) => {
             pair.note(&message, call);
-            if pair.incoming.send(*message).await.is_err() {
+            if pair.incoming.send(message).await.is_err() {
                 let text = "the session has ended; open a new one at /sse";
                 return reply::error(StatusCode::NOT_FOUND, "session_not_found", text);
             }

@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
-use tokio::sync::mpsc;
 
-use super::super::channel::Sink;
+use super::super::channel::{Incoming, Sink};
 use super::super::gate::Principal;
 use super::super::log::{Kind, Log, Resume};
 use super::super::metrics::ToolCall;
@@ -44,7 +43,7 @@ impl Pairs {
 pub struct Pair {
     pub(super) principal: Principal,
     pub(super) connection: Connection,
-    pub(super) incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    pub(super) incoming: Incoming,
     pub(super) log: Arc<Log>,
     /// The requests in flight, and what counts those that call a tool.
     calls: Mutex<HashMap<RequestId, Option<ToolCall>>>,
@@ -60,7 +59,7 @@ impl fmt::Debug for Pair {
 impl Pair {
     /// A session whose service reads `incoming`.
     #[must_use]
-    pub fn new(principal: Principal, incoming: mpsc::Sender<ClientJsonRpcMessage>) -> Self {
+    pub fn new(principal: Principal, incoming: Incoming) -> Self {
         Self {
             principal,
             connection: Connection::new(),

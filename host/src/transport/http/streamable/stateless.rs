@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::super::channel::{Channel, Sink};
+use super::super::channel::{Channel, Incoming, Sink};
 use super::super::endpoint::Start;
 use super::super::events::{self, Style};
 use super::super::limits::ANSWER_AS_JSON;
@@ -98,7 +98,7 @@ struct Outlet {
     log: Arc<Log>,
     error: OnceLock<ErrorCode>,
     /// The queue's end tells the service that nothing more comes.
-    incoming: Mutex<Option<mpsc::Sender<ClientJsonRpcMessage>>>,
+    incoming: Mutex<Option<Incoming>>,
     call: Option<ToolCall>,
 }
 
@@ -157,7 +157,7 @@ async fn serve(
     };
     let (sender, incoming) = mpsc::channel(1);
     // There is room for one.
-    let _ = sender.try_send(message);
+    let _ = sender.try_send(Box::new(message));
     let outlet = Arc::new(Outlet {
         log: Arc::new(Log::new(Resume::Cannot)),
         error: OnceLock::new(),
