@@ -134,8 +134,8 @@ impl Server {
                 require_token: options.require_token,
             },
             allowed_origins: vec!["https://app.example".parse().unwrap()],
-            token,
             limits: options.limits,
+            ..Config::local(token)
         };
         let fixture = Fixture::default();
         let control = Arc::clone(&fixture.control);

@@ -5,6 +5,7 @@
 
 pub mod client;
 mod conformance;
+mod external;
 mod fixture;
 mod gate;
 mod legacy;
@@ -13,3 +14,5 @@ mod metrics;
 mod pair;
 pub mod program;
 mod stateless;
+mod supervisor;
+mod takeover;

@@ -1,4 +1,4 @@
-//! Finds the id in text that is no valid JSON, or too long to be held, so that its sender can be answered.
+//! Finds the id of a request in text that is not valid JSON or too long to be kept, so that the reply can carry it.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ const ID_BYTES: usize = 1024;
 const KEY_BYTES: usize = 14;
 
 /// Reads the top level of a JSON object piece by piece, in constant memory, and remembers its member `id`.
-/// It looks at no more syntax than it needs, so what is wrong elsewhere in the text does not matter.
+/// It checks no more syntax than it needs, so that errors elsewhere in the text do not matter.
 #[derive(Debug, Default)]
 pub struct IdScanner {
     state: State,
@@ -53,7 +53,7 @@ impl IdScanner {
         scanner.finish()
     }
 
-    /// Reads on.
+    /// Reads the next piece.
     pub fn push(&mut self, piece: &[u8]) {
         for byte in piece {
             if matches!(self.state, State::End) {
@@ -66,7 +66,7 @@ impl IdScanner {
     /// Returns the id, a text or a number; `null` where there was none that could be read.
     #[must_use]
     pub fn finish(mut self) -> Value {
-        // A text has an end of its own. A number may have been cut, and half of it would be another request's id.
+        // A string has a closing quote. A number may have been cut off, and would then be another request's id.
         if self.taken.first() == Some(&b'"') {
             self.end_value();
         }

@@ -1,4 +1,4 @@
-//! Replies that the JSON-RPC layer itself gives.
+//! Error replies of the JSON-RPC layer itself.
 
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
@@ -77,7 +77,7 @@ fn is_exact(number: &Number) -> bool {
 #[must_use]
 pub fn encode(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_else(|error| {
-        // Cannot happen with what the model can hold; a client must get something it can read all the same.
+        // Does not happen with rmcp's types. The client still has to get a valid message.
         tracing::error!(%error, "a message could not be encoded as JSON");
         br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"a reply could not be encoded"}}"#
             .to_vec()

@@ -68,10 +68,43 @@ fn merged_json(text: &str, entry: &Entry) -> anyhow::Result<String> {
         ours = object_in(&ours, within)
             .with_context(|| format!("`{NAME}.{within}` is not an object"))?;
     }
+    for key in removed(entry) {
+        if let Some(present) = member(&ours, key) {
+            present.remove();
+        }
+    }
     for (key, value) in &entry.members {
         set_member(&ours, key, value);
     }
     Ok(root.to_string())
+}
+
+/// Members that start a server, or say how a running one is reached. Only one kind can be in an entry.
+const WAYS: [&str; 11] = [
+    "command",
+    "args",
+    "env",
+    "environment",
+    "env_vars",
+    "url",
+    "httpUrl",
+    "headers",
+    "http_headers",
+    "bearer_token_env_var",
+    "oauth",
+];
+
+/// The members of the other kind than the entry's.
+fn removed(entry: &Entry) -> impl Iterator<Item = &'static str> {
+    let of_entry = |key: &str| entry.members.iter().any(|(name, _)| *name == key);
+    let starts = of_entry("command");
+    let others = if starts {
+        WAYS.split_at(5).1
+    } else {
+        WAYS.split_at(5).0
+    };
+    let replaces = entry.replaces;
+    others.iter().copied().filter(move |_| replaces)
 }
 
 /// The member of that name. Of several, it is the last, which is the one that readers take.
@@ -184,6 +217,9 @@ fn merged_toml(text: &str, entry: &Entry) -> anyhow::Result<String> {
         .or_insert_with(|| Item::Table(Table::new()))
         .as_table_like_mut()
         .with_context(|| format!("`{NAME}` is not a table"))?;
+    for key in removed(entry) {
+        ours.remove(key);
+    }
     for (key, value) in &entry.members {
         set_toml(ours, key, value)?;
     }
@@ -207,7 +243,12 @@ fn set_toml(table: &mut dyn TableLike, key: &str, value: &Value) -> anyhow::Resu
             .try_for_each(|(key, value)| set_toml(inner, key, value));
     }
     // What a person set beside these stays.
-    if table.contains_key(key) && !matches!(key, "command" | "args" | "env_vars") {
+    if table.contains_key(key)
+        && !matches!(
+            key,
+            "command" | "args" | "env_vars" | "url" | "bearer_token_env_var"
+        )
+    {
         return Ok(());
     }
     match table.get_mut(key).and_then(Item::as_value_mut) {

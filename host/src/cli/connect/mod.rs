@@ -4,12 +4,14 @@ mod arguments;
 mod clients;
 mod lines;
 mod merge;
+mod remote;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use url::Url;
 
 use super::output;
 use super::runtime::hold_signals;
@@ -20,6 +22,7 @@ use crate::secrets;
 use crate::settings::Flags;
 pub use clients::Client;
 use clients::{Entry, Format, Launch, Places, Scope};
+use remote::{DEFAULT_URL, Remote, TOKEN};
 
 /// Prints or writes the configuration of an MCP client.
 #[derive(Debug, Args)]
@@ -40,6 +43,15 @@ pub struct Connect {
     /// Whose configuration is written, for Claude Code
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub scope: Option<Scope>,
+    /// Connect the client to a running glovebox serve at this address, instead of to a server that it starts
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = DEFAULT_URL, value_parser = remote::url)]
+    pub http: Option<Url>,
+    /// With --http: the variable in the client's environment that holds the bearer token; GLOVEBOX_TOKEN for an https URL
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub bearer_env: Option<String>,
+    /// With --http: the certificate authority that the client must trust; for this machine's server, its own
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub ca: Option<PathBuf>,
     /// Start the server with this: whether results carry structured content beside the text
     #[arg(long, value_enum)]
     pub structured: Option<StructuredArg>,
@@ -57,7 +69,15 @@ impl Connect {
     ///
     /// # Errors
     /// Where the file cannot be read, understood or written; nothing is changed then.
-    pub fn run(&self, flags: &Flags, simulate: bool) -> anyhow::Result<Exit> {
+    pub fn run(&self, flags: &Flags, simulate: bool, state_dir: &Path) -> anyhow::Result<Exit> {
+        if let Some(variable) = self.bearer_env.as_deref()
+            && (!is_variable(variable) || is_key(variable))
+        {
+            output::message(
+                &"glovebox: --bearer-env takes the name of a variable, such as GLOVEBOX_TOKEN, and not the token; nothing was written",
+            );
+            return Ok(Exit::Usage);
+        }
         if self
             .key_env
             .as_deref()
@@ -75,8 +95,10 @@ impl Connect {
             ));
             return Ok(Exit::Usage);
         }
-        let launch = self.launch(flags, simulate)?;
-        let entry = self.client.entry(&launch);
+        let entry = match &self.http {
+            Some(url) => self.remote(url, state_dir)?.entry(self.client),
+            None => self.client.entry(&self.launch(flags, simulate)?),
+        };
         let path = match &self.path {
             Some(path) => path.clone(),
             None => {
@@ -92,12 +114,25 @@ impl Connect {
         }
     }
 
+    fn remote(&self, url: &Url, state_dir: &Path) -> anyhow::Result<Remote> {
+        let https = url.scheme() == "https";
+        let own_ca = || Some(super::serve::ca_file(state_dir)).filter(|ca| ca.exists());
+        Ok(Remote {
+            url: url.clone(),
+            bearer_env: self
+                .bearer_env
+                .clone()
+                .or_else(|| https.then(|| TOKEN.to_owned())),
+            ca: self
+                .ca
+                .clone()
+                .or_else(|| own_ca().filter(|_| https && remote::is_loopback(url))),
+            program: program()?,
+        })
+    }
+
     fn launch(&self, flags: &Flags, simulate: bool) -> anyhow::Result<Launch> {
-        let program = std::env::current_exe().context("this program does not know its own path")?;
-        let program = program
-            .to_str()
-            .context("the path of this program is not UTF-8, which no client's file can hold")?
-            .to_owned();
+        let program = program()?;
         let mut args = vec!["stdio".to_owned()];
         args.extend(flags.arguments()?);
         if simulate && !flags.simulate {
@@ -182,6 +217,15 @@ impl Connect {
         }
         Ok(Exit::Done)
     }
+}
+
+/// Returns the path of this program.
+fn program() -> anyhow::Result<String> {
+    let program = std::env::current_exe().context("this program does not know its own path")?;
+    let program = program
+        .to_str()
+        .context("the path of this program is not UTF-8, which no client's file can hold")?;
+    Ok(program.to_owned())
 }
 
 /// Whether a name looks like a key and is not that of a variable.

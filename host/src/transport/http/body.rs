@@ -15,7 +15,7 @@ use serde_json::Value;
 /// Reads a body whole.
 ///
 /// # Errors
-/// The reply for one that is too long, too slow or broken off.
+/// Returns the reply to give when the body is too long, too slow or incomplete.
 pub async fn read(
     mut body: hyper::body::Incoming,
     limits: &Limits,
@@ -41,7 +41,7 @@ pub async fn read(
                 return Err(refused(StatusCode::REQUEST_TIMEOUT, "body_slow", text));
             }
         };
-        // Trailers are of no use.
+        // Trailers are ignored.
         if let Ok(data) = frame.into_data() {
             if all.len() + data.len() > cap {
                 let mut scanner = IdScanner::default();

@@ -1,4 +1,4 @@
-//! What the library's service loop sees of a client: messages in, and a place to put messages.
+//! The transport that rmcp's service loop reads from and writes to, for one session or one request.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -14,9 +14,9 @@ use tokio::sync::mpsc;
 /// for as long as it exists, and a message takes several hundred bytes.
 pub type Incoming = mpsc::Sender<Box<ClientJsonRpcMessage>>;
 
-/// Takes the messages of a service. Never waits.
+/// Receives the messages that a service sends. Implementations must not block.
 pub trait Sink: Send + Sync + 'static {
-    /// Takes a message to the client.
+    /// Delivers a message to the client.
     fn deliver(&self, message: ServerJsonRpcMessage);
 }
 
@@ -33,7 +33,7 @@ impl fmt::Debug for Channel {
 }
 
 impl Channel {
-    /// A transport over a queue and a sink. The queue's end is the client's end.
+    /// Creates a transport from a queue and a sink. When the queue is closed, the client is considered gone.
     #[must_use]
     pub fn new(incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>, sink: Arc<dyn Sink>) -> Self {
         Self { incoming, sink }

@@ -37,7 +37,7 @@ pub async fn post(
         return reply::rpc_error(StatusCode::BAD_REQUEST, &error);
     }
     if envelope.id().is_none() {
-        // There is nothing that a notification could be about: a request is cancelled by closing its stream.
+        // A notification has no effect here: a request is cancelled by closing its stream.
         return reply::empty(StatusCode::ACCEPTED);
     }
     match read(http, headers, envelope) {
