@@ -2,8 +2,8 @@
 
 mod dead;
 mod faults;
+mod limiter;
 mod moved;
-
 mod stops;
 mod store;
 mod storm;

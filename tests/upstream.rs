@@ -4,18 +4,20 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::support::limiter::StoreLimiter;
 use crate::support::{GENEROUS, Served, http, read_request};
 use glovebox::answers::{Answers, AnswersConfig};
 use glovebox::answers::{Failure, FailureKind, Mode, Question};
-use glovebox::exit::Exit;
 use glovebox::jobs::clock::WallClock;
 use glovebox::jobs::ledger::limiter::DEFAULT_RATE;
-use glovebox::jobs::{Call, Jobs, JobsConfig, Micros, WorkerCommand};
+use glovebox::jobs::{
+    Call, Jobs, JobsConfig, Micros, StateDir, Storage, WorkerCommand, WorkerLogs,
+};
 use glovebox::sandbox::Sandbox;
 use glovebox::simulator::{Options, Record, Simulator};
 use glovebox::upstream::{
     ApiKey, CallKind, CallLimits, Client, Header, Origin, Reply, Request, SendLimiter as _,
-    SlidingWindow, Timeouts, UpstreamConfig, UpstreamError,
+    Timeouts, UpstreamConfig, UpstreamError,
 };
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
@@ -64,12 +66,7 @@ async fn send(
     limits: &CallLimits,
 ) -> Result<Reply, UpstreamError> {
     client
-        .send(
-            &request(question),
-            limits,
-            &SlidingWindow::new(1000, Duration::from_secs(1)),
-            &classify,
-        )
+        .send(&request(question), limits, &StoreLimiter::open(), &classify)
         .await
 }
 
@@ -106,7 +103,7 @@ async fn read_all(mut reply: Reply) -> usize {
 async fn fifty_at_once_keep_to_the_rate_and_all_succeed() {
     let simulator = simulator().await;
     let client = client(&simulator.url());
-    let limiter = Arc::new(SlidingWindow::default());
+    let limiter = Arc::new(StoreLimiter::default());
     let limits = CallLimits::starting_now(
         CallKind::Answer,
         &Timeouts {
@@ -137,21 +134,25 @@ async fn fifty_at_once_keep_to_the_rate_and_all_succeed() {
 
 /// The same through the jobs, as every command and tool calls: one limiter in the store.
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_asked_at_one_desk_keep_to_the_rate_and_all_succeed() {
+async fn fifty_asked_of_one_service_keep_to_the_rate_and_all_succeed() {
     let simulator = simulator().await;
     let folder = tempfile::tempdir().unwrap();
     let url = simulator.url();
     let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
     answers.ready().await.unwrap();
     let jobs = Jobs::new(JobsConfig {
-        state_dir: folder.path().to_owned(),
+        storage: Storage::opener(folder.path().to_owned()),
         keep: Duration::from_secs(3600),
         budget: None,
         rate: DEFAULT_RATE,
         answers,
         client: Box::new(move || Ok(client(&url))),
         clock: Arc::new(WallClock),
-        worker: WorkerCommand::this_program(|_| false, Vec::new()),
+        worker: WorkerCommand::this_program(
+            |_| false,
+            Vec::new(),
+            WorkerLogs::in_folder(StateDir::at(folder.path()).worker_logs()),
+        ),
     });
     let mut calls = tokio::task::JoinSet::new();
     for number in 0..50 {
@@ -166,7 +167,7 @@ async fn fifty_asked_at_one_desk_keep_to_the_rate_and_all_succeed() {
     }
     while let Some(ended) = calls.join_next().await {
         let ended = ended.unwrap();
-        assert_eq!(ended.exit, Exit::Done, "{:?}", ended.job);
+        assert!(ended.job.whole, "{:?}", ended.job);
     }
     assert_rate(&simulator.log());
 }
@@ -290,7 +291,7 @@ async fn the_component_cannot_choose_key_or_origin() {
     ] {
         request.headers.push((name.to_owned(), value.to_owned()));
     }
-    let limiter = SlidingWindow::default();
+    let limiter = StoreLimiter::default();
     read_all(
         client
             .send(&request, &limits(), &limiter, &classify)
@@ -332,7 +333,7 @@ async fn an_error_body_is_read_up_to_its_cap() {
 
 #[tokio::test]
 async fn a_limiter_gives_up_at_the_deadline() {
-    let limiter = SlidingWindow::new(1, Duration::from_secs(60));
+    let limiter = StoreLimiter::new(1, 60_000);
     let deadline = Instant::now() + Duration::from_millis(50);
     limiter.acquire(deadline).await.unwrap();
     let simulator = simulator().await;

@@ -8,7 +8,8 @@ use glovebox::answers::{Answers, AnswersConfig, Mode};
 use glovebox::jobs::clock::WallClock;
 use glovebox::jobs::ledger::limiter::DEFAULT_RATE;
 use glovebox::jobs::{
-    Call, Ended, Jobs, JobsConfig, Micros, State, Submitted, Update, WorkerCommand,
+    Call, Ended, Jobs, JobsConfig, Micros, Rate, State, StateDir, Storage, Submitted, Update,
+    WorkerCommand, WorkerLogs,
 };
 use glovebox::sandbox::{Bounds, Sandbox};
 use glovebox::simulator::{Options, Simulator};
@@ -18,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jobs::store::call;
 use crate::support::guest::{BODY, Guest, ONE_EVENT};
-use crate::support::machine::{Machine, Simulator as ExternalCalls, json, kill, until, words};
+use crate::support::machine::{Machine, Simulator as OtherSimulator, json, kill, until, words};
 
 /// A stop is heard within this on a machine that has other things to do. A flood lasts longer.
 const HEARD_WITHIN: Duration = Duration::from_secs(4);
@@ -58,20 +59,28 @@ async fn simulator() -> Simulator {
 }
 
 fn jobs(folder: &Path, url: &str, answers: &Answers) -> Jobs {
+    with_rate(folder, url, answers, DEFAULT_RATE)
+}
+
+fn with_rate(folder: &Path, url: &str, answers: &Answers, rate: Rate) -> Jobs {
     let config = UpstreamConfig {
         origin: Origin::parse(url).unwrap(),
         key: Ok(ApiKey::simulated()),
         proxy: None,
     };
     Jobs::new(JobsConfig {
-        state_dir: folder.to_owned(),
+        storage: Storage::opener(folder.to_owned()),
         keep: Duration::from_secs(3600),
         budget: None,
-        rate: DEFAULT_RATE,
+        rate,
         answers: answers.clone(),
         client: Box::new(move || Client::new(config.clone())),
         clock: Arc::new(WallClock),
-        worker: WorkerCommand::this_program(|_| false, Vec::new()),
+        worker: WorkerCommand::this_program(
+            |_| false,
+            Vec::new(),
+            WorkerLogs::in_folder(StateDir::at(folder).worker_logs()),
+        ),
     })
 }
 
@@ -284,7 +293,7 @@ async fn nothing_is_sent_once_a_cancellation_is_stored() {
 
 #[test]
 fn a_cancellation_and_an_interrupt_reach_a_flood_from_outside() {
-    let simulator = ExternalCalls::start("0");
+    let simulator = OtherSimulator::start("0");
     let machine = Machine::new(&simulator.url);
     let begun = |query: &str| {
         until("the request", || simulator.asked(query));
@@ -311,4 +320,64 @@ fn a_cancellation_and_an_interrupt_reach_a_flood_from_outside() {
         assert_eq!(output.status.code(), Some(130), "{}", words(&output));
         dropped(&query);
     }
+}
+
+/// A call that is cancelled while it is being sent has cost nothing only where the upstream never saw it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_is_cancelled_at_once_is_free_only_if_nothing_was_sent() {
+    let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
+    answers.ready().await.unwrap();
+    let simulator = simulator().await;
+    let folder = tempfile::tempdir().unwrap();
+    let url = simulator.url();
+    let jobs = unlimited(folder.path(), &url, &answers);
+    let (mut sent, mut unsent) = (0, 0);
+    for (number, micros) in [0, 50, 200, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000]
+        .repeat(4)
+        .into_iter()
+        .enumerate()
+    {
+        let query = format!("cancelled {number}");
+        let submitted = jobs.submit(call(&format!("sim:stall {query}"))).await;
+        let (id, cancel) = (submitted.unwrap().job.id, CancellationToken::new());
+        let (sender, _receiver) = tokio::sync::mpsc::unbounded_channel();
+        let running = {
+            let (jobs, id, cancel) = (jobs.clone(), id.clone(), cancel.clone());
+            tokio::spawn(async move { jobs.run(&id, cancel, sender).await.unwrap() })
+        };
+        // The moment of the cancellation is what is tested.
+        tokio::time::sleep(Duration::from_micros(micros)).await;
+        cancel.cancel();
+        let ended = running.await.unwrap();
+        assert_eq!(ended.job.state, State::Cancelled, "{:?}", ended.job);
+        // What was on its way to the simulator has arrived before the reply to a later call.
+        let later = jobs.submit(call("a later call")).await.unwrap();
+        let (sender, _receiver) = tokio::sync::mpsc::unbounded_channel();
+        jobs.run(&later.job.id, CancellationToken::new(), sender)
+            .await
+            .unwrap();
+        let arrived = simulator
+            .log()
+            .iter()
+            .any(|record| record.body.to_string().contains(&format!("{query}\"")));
+        if arrived {
+            sent += 1;
+            assert_eq!(ended.job.cost, None, "{micros} µs: it may be billed");
+        } else {
+            unsent += 1;
+        }
+    }
+    assert!(sent > 0 && unsent > 0, "{sent} sent, {unsent} not sent");
+}
+
+fn unlimited(folder: &Path, url: &str, answers: &Answers) -> Jobs {
+    with_rate(
+        folder,
+        url,
+        answers,
+        Rate {
+            count: 10_000,
+            window_ms: 1,
+        },
+    )
 }

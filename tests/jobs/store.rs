@@ -10,7 +10,8 @@ use glovebox::answers::{Answers, AnswersConfig};
 use glovebox::jobs::clock::{Clock, Millis, SetClock};
 use glovebox::jobs::{
     End, Inserted, JobId, JobStore, Jobs, JobsConfig, JobsError, Lookup, Marked, Micros, NewJob,
-    Rate, Settlement, Slot, SqliteStore, State, StoreError, WorkerCommand,
+    Rate, Settlement, Slot, SqliteStore, State, StateDir, Storage, StoreError, WorkerCommand,
+    WorkerLogs,
 };
 use glovebox::sandbox::Sandbox;
 use glovebox::simulator::{Options, Simulator};
@@ -326,7 +327,7 @@ pub async fn jobs(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
         proxy: None,
     };
     let jobs = Jobs::new(JobsConfig {
-        state_dir: dir.to_owned(),
+        storage: Storage::opener(dir.to_owned()),
         keep: Duration::from_secs(24 * 3600),
         budget,
         rate: RATE,
@@ -337,6 +338,7 @@ pub async fn jobs(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> 
             program: "/nonexistent/glovebox".into(),
             env: Vec::new(),
             late_env: None,
+            logs: WorkerLogs::in_folder(StateDir::at(dir).worker_logs()),
         },
     });
     (jobs, simulator)
@@ -398,7 +400,7 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
         jobs.job(&id).await,
         Err(JobsError::Expired { .. })
     ));
-    assert!(!capture.exists());
+    assert!(!Path::new(&capture).exists());
     clock.advance(24 * 3600 * 1000);
     assert_eq!(jobs.prune().await.unwrap(), 1);
     assert!(matches!(
@@ -480,7 +482,7 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
     let stored = store.revision().unwrap() - 4;
     assert!(stored <= seconds + 1, "{stored} in {seconds} s");
     let last = ended.outcome.progress.last().unwrap().iteration;
-    assert_eq!(ended.job.progress.unwrap()["iteration"], last);
+    assert_eq!(ended.job.progress.unwrap().iteration, last);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -525,7 +527,10 @@ async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
     ));
     jobs.submit(call("one")).await.unwrap();
     let refused = jobs.submit(call("two")).await.unwrap_err();
-    assert_eq!(refused.exit(), glovebox::exit::Exit::Money);
+    assert_eq!(
+        glovebox::cli::exit_status::ExitStatus::exit(&refused),
+        glovebox::exit::Exit::Money
+    );
     let text = refused.to_string();
     assert!(
         text.contains("$0.0600") && text.contains("$0.1000"),
@@ -718,14 +723,18 @@ async fn the_same_question_to_another_origin_or_with_another_key_is_another() {
             proxy: None,
         };
         Jobs::new(JobsConfig {
-            state_dir: dir.path().to_owned(),
+            storage: Storage::opener(dir.path().to_owned()),
             keep: Duration::from_secs(24 * 3600),
             budget: None,
             rate: RATE,
             answers: answers.clone(),
             client: Box::new(move || Client::new(config.clone())),
             clock: Arc::new(SetClock::new(NOW)),
-            worker: WorkerCommand::this_program(|_| false, Vec::new()),
+            worker: WorkerCommand::this_program(
+                |_| false,
+                Vec::new(),
+                WorkerLogs::in_folder(StateDir::at(dir.path()).worker_logs()),
+            ),
         })
     };
     let first = at("http://127.0.0.1:1", key("BSAfirstkey0123456789"));

@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod guest;
+pub mod limiter;
 pub mod machine;
 pub mod server;
 

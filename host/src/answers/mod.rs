@@ -9,6 +9,7 @@ mod calls;
 pub mod cost;
 mod parser;
 mod partial;
+mod progress;
 pub mod question;
 mod reading;
 mod types;
@@ -24,6 +25,7 @@ use crate::sandbox::{
 
 pub use self::parser::Parser;
 pub use self::partial::{empty, unrendered};
+pub use self::progress::ResearchProgress;
 pub use self::reading::{Read, Reading};
 pub use self::types::{
     Alignment, Analyzing, Batch, Block, BlockKind, Citation, Code, Cost, Entity, Event, EventKind,

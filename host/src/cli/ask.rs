@@ -7,6 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
 use super::display::{Live, StreamedText};
+use super::exit_status::ExitStatus as _;
 use super::options::{self, QuestionOptions, Target, need_key};
 use super::output;
 use super::{ending, jobs_setup};
@@ -71,7 +72,7 @@ impl Ask {
             ending::give(&self.asking, target, &ended.job, &ended.rendered)?;
         }
         ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings, stored);
-        Ok(ended.exit)
+        Ok(ended.job.exit())
     }
 }
 

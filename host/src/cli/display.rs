@@ -4,13 +4,11 @@ use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::Value;
 
 use super::output::{self, Background};
 use super::runtime::no_colour;
 use super::terminal::{Filter, one_line};
-use crate::answers::cost;
-use crate::answers::{Event, EventKind};
+use crate::answers::{Event, EventKind, ResearchProgress};
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -125,28 +123,17 @@ impl StreamedText {
 
 /// One line about a research that runs.
 #[must_use]
-pub fn research_line(progress: Option<&Value>, elapsed: Duration, budget: i64) -> String {
+pub fn research_line(
+    progress: Option<&ResearchProgress>,
+    elapsed: Duration,
+    budget: i64,
+) -> String {
     let elapsed = elapsed.as_secs();
-    let Some(frame) = progress else {
+    let Some(progress) = progress else {
         return format!("researching · {elapsed}/{budget} s");
     };
-    let count = |name: &str| frame.get(name).and_then(Value::as_u64).unwrap_or_default();
-    let tokens_out = count("tokens_out") + count("tokens_thinking");
-    let cost = cost::so_far(count("queries"), count("tokens_in"), tokens_out);
-    format!(
-        "iteration {} · {} · {} · {elapsed}/{budget} s · ~{cost}",
-        count("iteration"),
-        plural(count("queries"), "query", "queries"),
-        plural(count("urls_analyzed"), "page", "pages"),
-    )
-}
-
-fn plural(count: u64, one: &str, many: &str) -> String {
-    if count == 1 {
-        format!("1 {one}")
-    } else {
-        format!("{count} {many}")
-    }
+    let (done, cost) = (progress.done_so_far(), progress.cost_so_far());
+    format!("{done} · {elapsed}/{budget} s · ~{cost}")
 }
 
 #[cfg(test)]
@@ -155,11 +142,15 @@ mod tests {
 
     #[test]
     fn the_line_of_a_research() {
-        let frame = serde_json::json!({"iteration": 2, "queries": 1, "urls_analyzed": 30, "tokens_in": 8625, "tokens_out": 150});
-        let line = research_line(Some(&frame), Duration::from_secs(61), 180);
-        assert_eq!(
-            line,
-            "iteration 2 · 1 query · 30 pages · 61/180 s · ~$0.0479"
-        );
+        let progress = ResearchProgress {
+            iteration: 2,
+            queries: Some(1),
+            urls_analyzed: Some(30),
+            tokens_in: Some(8_625),
+            tokens_out: Some(150),
+            ..ResearchProgress::default()
+        };
+        let line = research_line(Some(&progress), Duration::from_secs(61), 180);
+        assert_eq!(line, "iteration 2, 1 query, 30 pages · 61/180 s · ~$0.0479");
     }
 }

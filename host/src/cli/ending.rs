@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 
+use super::exit_status::ExitStatus as _;
 use super::options::{QuestionOptions, Target};
 use super::output;
 use super::terminal::{escape_for_terminal, escape_json_for_terminal};
@@ -95,7 +96,11 @@ pub fn explain(job: &Job, rendered: Option<&Rendered>, warnings: &[String], keep
 
 /// Whether it was stopped with something of the reply there, be it only thoughts and queries.
 fn cancelled_midway(job: &Job) -> bool {
-    let came = |path: &Path| path.metadata().is_ok_and(|metadata| metadata.len() > 0);
+    let came = |path: &str| {
+        Path::new(path)
+            .metadata()
+            .is_ok_and(|metadata| metadata.len() > 0)
+    };
     job.state == State::Cancelled && job.capture.as_deref().is_some_and(came)
 }
 
@@ -111,7 +116,7 @@ fn incomplete(rendered: Option<&Rendered>) -> &'static str {
 fn kept(job: &Job) -> String {
     let id = &job.id;
     let stream = match &job.capture {
-        Some(path) if path.exists() => format!(", and its raw stream in {}", path.display()),
+        Some(path) if Path::new(path).exists() => format!(", and its raw stream in {path}"),
         _ => String::new(),
     };
     format!("what had come is kept: glovebox jobs result {id}{stream}")

@@ -5,8 +5,10 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
+use super::exit_status::ExitStatus as _;
 use super::terminal::{escape_for_terminal, one_line};
 use super::{ending, jobs_setup, output};
+use crate::answers::ResearchProgress;
 use crate::exit::Exit;
 use crate::jobs::clock::{self, Millis};
 use crate::jobs::{Filter, Job, Jobs, JobsError, Micros, Rendered, State};
@@ -278,7 +280,7 @@ fn sheet(job: &Job) -> Vec<String> {
         facts.push(("took", length(job.elapsed_ms(now) / 1000)));
     }
     if let Some(progress) = &job.progress {
-        facts.push(("progress", progress_words(job, progress)));
+        facts.push(("progress", progress_text(job, progress)));
     }
     facts.push(("cost", cost(job)));
     if !job.state.ended() || job.cost.is_none() {
@@ -291,7 +293,7 @@ fn sheet(job: &Job) -> Vec<String> {
         facts.push(("note", note.clone()));
     }
     if let Some(capture) = &job.capture {
-        facts.push(("capture", capture.display().to_string()));
+        facts.push(("capture", capture.clone()));
     }
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     facts
@@ -300,24 +302,13 @@ fn sheet(job: &Job) -> Vec<String> {
         .collect()
 }
 
-fn progress_words(job: &Job, progress: &Value) -> String {
-    let number = |name: &str| progress.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let counted = |name: &str, one: &str, many: &str| match number(name) {
-        1 => format!("1 {one}"),
-        count => format!("{count} {many}"),
-    };
-    let words = format!(
-        "iteration {}, {}, {}",
-        number("iteration"),
-        counted("queries", "query", "queries"),
-        counted("urls_analyzed", "page", "pages"),
-    );
+fn progress_text(job: &Job, progress: &ResearchProgress) -> String {
+    let done = progress.done_so_far();
     if job.state.ended() {
-        return words;
+        return done;
     }
-    let cost =
-        crate::answers::cost::so_far(number("queries"), number("tokens_in"), number("tokens_out"));
-    format!("{words}, about {} so far", job.amount(cost))
+    let cost = job.amount(progress.cost_so_far());
+    format!("{done}, about {cost} so far")
 }
 
 impl Fetch {

@@ -1,4 +1,4 @@
-//! The jobs of a command: made from the settings, with the simulator where that takes the upstream's place.
+//! Makes the job service of a command from the settings, with the simulator where that takes the upstream's place.
 
 use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use crate::answers::{Answers, AnswersConfig};
 use crate::jobs::clock::WallClock;
 use crate::jobs::ledger::limiter::DEFAULT_RATE;
 use crate::jobs::{
-    Jobs, JobsConfig, LateEnvironment, MakeClient, Micros, Rate, Simulate, WorkerCommand,
+    Jobs, JobsConfig, LateEnvironment, MakeClient, Micros, Rate, Simulate, StateDir, Storage,
+    WorkerCommand, WorkerLogs,
 };
 use crate::sandbox::Sandbox;
 use crate::settings::{COMMAND_PACE, Settings};
@@ -118,7 +119,7 @@ pub fn answers(settings: &Settings) -> Answers {
 pub fn with_client(settings: &Settings, client: MakeClient) -> Jobs {
     let budget = settings.budget_per_day.value;
     Jobs::new(JobsConfig {
-        state_dir: settings.state_dir.value.clone(),
+        storage: Storage::opener(settings.state_dir.value.clone()),
         keep: settings.keep.value,
         budget: budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX))),
         rate: Rate {
@@ -130,9 +131,13 @@ pub fn with_client(settings: &Settings, client: MakeClient) -> Jobs {
         clock: Arc::new(WallClock),
         worker: WorkerCommand {
             late_env: Some(piped_key(settings)),
-            ..WorkerCommand::this_program(passed, set(settings))
+            ..WorkerCommand::this_program(passed, set(settings), worker_logs(settings))
         },
     })
+}
+
+fn worker_logs(settings: &Settings) -> WorkerLogs {
+    WorkerLogs::in_folder(StateDir::at(&settings.state_dir.value).worker_logs())
 }
 
 /// Starts the simulator that a call asks for.

@@ -8,6 +8,7 @@ mod display;
 mod doctor;
 mod ending;
 mod environment;
+pub mod exit_status;
 mod jobs;
 mod jobs_setup;
 mod options;
@@ -158,7 +159,7 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Serve(serve)) => runtime::block_on(serve.run(&settings))?,
         Some(Command::Token(token)) => token.run(&settings),
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
-        Some(Command::Web(web)) => runtime::block_on(web.run())?,
+        Some(Command::Web(web)) => runtime::block_on(web.run(&settings))?,
         None => runtime::block_on(stdio::Stdio::default().run(&settings))?,
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
+use super::exit_status::ExitStatus as _;
 use super::terminal::escape_for_terminal;
 use super::{jobs_setup, output};
 use crate::answers::{Answers, Format, Mode, Read, unrendered};

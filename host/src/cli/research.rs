@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::{on_interrupt, say};
 use super::display::{Live, research_line};
+use super::exit_status::ExitStatus as _;
 use super::options::{self, QuestionOptions, Target, need_key};
 use super::output;
 use super::{ending, jobs_setup};

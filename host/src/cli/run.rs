@@ -12,7 +12,7 @@ use super::run_admission::RunAdmission;
 use crate::exit::Exit;
 use crate::jobs::clock::WallClock;
 use crate::jobs::ledger::limiter::DEFAULT_RATE;
-use crate::jobs::{ExternalCalls, JobsError, Micros, Rate};
+use crate::jobs::{ExternalCalls, Micros, Rate, Storage, StoreError};
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
 use crate::upstream::{ApiKey, KeyError, Origin};
@@ -71,11 +71,11 @@ impl Run {
             Some(simulator) => (Origin::parse(&simulator.url())?, Some(ApiKey::simulated())),
             None => (settings.upstream.value.clone(), key(settings.key())),
         };
-        let outside = match outside(settings, simulator.is_some()) {
-            Ok(outside) => outside,
+        let calls = match external_calls(settings, simulator.is_some()) {
+            Ok(calls) => calls,
             Err(error) => {
                 tell(&error.to_string());
-                return Ok(error.exit());
+                return Ok(Exit::Failed);
             }
         };
         let console = Arc::new(RunConsole::of_process());
@@ -91,7 +91,7 @@ impl Run {
                 total: Duration::from_secs(self.max_seconds),
                 ..RunLimits::default()
             },
-            gate: Arc::new(RunAdmission(outside)),
+            admission: Arc::new(RunAdmission(calls)),
             console: Arc::<RunConsole>::clone(&console),
         };
         let ended = tokio::select! {
@@ -115,20 +115,21 @@ impl Run {
     }
 }
 
-/// Where its requests are counted.
-fn outside(settings: &Settings, simulated: bool) -> Result<ExternalCalls, JobsError> {
+/// Opens where its requests are counted. Without a budget, a folder that cannot be used does not prevent the run: the requests
+/// are then counted in this process alone.
+fn external_calls(settings: &Settings, simulated: bool) -> Result<ExternalCalls, StoreError> {
     let budget = settings.budget_per_day.value;
     let budget = budget.map(|micros| Micros(i64::try_from(micros).unwrap_or(i64::MAX)));
-    ExternalCalls::open(
-        &settings.state_dir.value,
-        budget,
-        Rate {
-            count: settings.requests_per_second.value,
-            ..DEFAULT_RATE
-        },
-        simulated,
-        Arc::new(WallClock),
-    )
+    let rate = Rate {
+        count: settings.requests_per_second.value,
+        ..DEFAULT_RATE
+    };
+    let storage = match Storage::in_folder(&settings.state_dir.value, Arc::new(WallClock)) {
+        Err(error) if budget.is_some() => return Err(error),
+        Err(_) => Storage::in_memory(Arc::new(WallClock))?,
+        Ok(storage) => storage,
+    };
+    Ok(ExternalCalls::new(storage, budget, rate, simulated))
 }
 
 /// The key, if there is one. A component may need none; one that does says so itself.

@@ -1,4 +1,4 @@
-//! The rate and the budget of requests that a component makes.
+//! Admits the requests that a component makes under `glovebox run`, by the rate and the budget.
 
 mod reserve;
 
@@ -8,25 +8,25 @@ use tokio::time::Instant;
 use self::reserve::reservation;
 use super::output;
 use crate::jobs::{ExternalCall, ExternalCalls, JobsError, Micros};
-use crate::wasi::{AdmittedRequest, Asked, Gate, Leave};
+use crate::wasi::{AdmittedRequest, Admitting, OutgoingRequest, RequestAdmission, Settling};
 
 /// The tool of such calls in the ledger.
 const TOOL: &str = "run";
 /// What a blocking reply cost, in US dollars. A stream says it in its body, which is not read here.
 const COST_HEADER: &str = "x-request-total-cost";
 
-/// Lets a component's requests through like any other call's.
+/// Admits a component's requests as any other call is admitted.
 #[derive(Debug)]
 pub struct RunAdmission(pub ExternalCalls);
 
 #[derive(Debug)]
 struct RunRequest(ExternalCall);
 
-impl Gate for RunAdmission {
-    fn admit<'a>(&'a self, asked: Asked<'a>, deadline: Instant) -> Leave<'a> {
+impl RequestAdmission for RunAdmission {
+    fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> Admitting<'a> {
         Box::pin(async move {
-            let (mode, estimate) = reservation(&asked);
-            let call = self.0.begin(TOOL, mode, asked.body, estimate, deadline);
+            let (mode, estimate) = reservation(&request);
+            let call = self.0.begin(TOOL, mode, request.body, estimate, deadline);
             let call = call.await;
             let call = call.map_err(|error| error.to_string())?;
             Ok(Box::new(RunRequest(call)) as Box<dyn AdmittedRequest>)
@@ -35,18 +35,18 @@ impl Gate for RunAdmission {
 }
 
 impl AdmittedRequest for RunRequest {
-    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) {
+    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) -> Settling<'static> {
         // Only what succeeds is billed.
         let cost = if status.is_success() {
             stated_cost(headers)
         } else {
             Some(Micros(0))
         };
-        log(self.0.end(cost, status.is_success()));
+        Box::pin(async move { log(self.0.end(cost, status.is_success()).await) })
     }
 
-    fn unsent(self: Box<Self>) {
-        log(self.0.end(Some(Micros(0)), false));
+    fn unsent(self: Box<Self>) -> Settling<'static> {
+        Box::pin(async move { log(self.0.end(Some(Micros(0)), false).await) })
     }
 }
 
@@ -60,7 +60,7 @@ fn stated_cost(headers: &HeaderMap) -> Option<Micros> {
     }
 }
 
-/// A ledger that cannot be written is no reason to keep a reply from the component that paid for it.
+/// Prints the error of a settlement. The component gets its reply all the same: it was paid for.
 fn log(ended: Result<(), JobsError>) {
     if let Err(error) = ended {
         output::message(&format_args!("glovebox run: {error}"));

@@ -1,16 +1,14 @@
 //! What can go wrong when a job is asked for: what happened, what was kept, what to do next.
 
 use std::fmt;
-use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
 use super::clock::Millis;
 use super::model::{JobId, Micros, State};
-use super::store::StoreError;
+use super::storage::error::StoreError;
 use crate::answers::InvalidField;
-use crate::exit::Exit;
 use crate::sandbox::SandboxError;
 use crate::upstream::UpstreamError;
 
@@ -85,16 +83,6 @@ pub enum JobsError {
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The state folder cannot be used.
-    #[error(
-        "the state folder {} cannot be used ({source}); nothing was changed. Make it writable, or set GLOVEBOX_STATE_DIR to a folder that is", .path.display()
-    )]
-    Folder {
-        /// The folder or file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// The component could not be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
@@ -134,42 +122,10 @@ impl JobsError {
             Self::NotEnded { .. } => "not-ended",
             Self::NotOwner(_) => "not-owner",
             Self::Worker { .. } => "worker",
-            Self::Store(error) => store_kind(error),
-            Self::Folder { .. } => "state-folder",
+            Self::Store(error) => error.kind(),
             Self::Sandbox(_) => "sandbox",
             Self::Upstream(error) => error.kind(),
             Self::Defect(_) => "defect",
         }
-    }
-
-    /// The exit status of a command that ends with it.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            Self::Invalid(_) => Exit::Usage,
-            Self::OverBudget { .. } | Self::OverMax { .. } => Exit::Money,
-            Self::NotEnded { .. } => Exit::Running,
-            Self::Upstream(error) => error.exit(),
-            Self::Unknown(_)
-            | Self::Expired { .. }
-            | Self::NotOwner(_)
-            | Self::Worker { .. }
-            | Self::Store(_)
-            | Self::Folder { .. }
-            | Self::Sandbox(_)
-            | Self::Defect(_) => Exit::Failed,
-        }
-    }
-}
-
-const fn store_kind(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::Newer { .. } => "store-newer",
-        StoreError::Corrupt { .. } => "store-corrupt",
-        StoreError::Full { .. } => "store-full",
-        StoreError::Unusable { .. } => "store-unusable",
-        StoreError::Value { .. } => "store-value",
-        StoreError::Moved { .. } => "store-moved",
-        StoreError::Busy { .. } => "store-busy",
     }
 }

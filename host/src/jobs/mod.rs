@@ -9,40 +9,38 @@
 //! - A call that is not marked as sent cannot have been billed; one that is, may have been.
 //! - Nothing is ever sent again by itself.
 
-mod capture;
-mod change_notices;
+mod blocking;
+mod capture_writer;
 pub mod clock;
 mod error;
 mod external_calls;
-mod lease;
 pub mod ledger;
 mod model;
-mod reader;
 mod recovery;
+mod reply_reader;
 mod result;
 mod runner;
 mod sending;
 mod service;
-mod sqlite;
-mod state_dir;
 mod stop;
-mod storage;
-mod store;
+pub mod storage;
 mod stored_request;
 mod update;
 mod worker;
 
 pub use self::error::JobsError;
 pub use self::external_calls::{ExternalCall, ExternalCalls};
-pub use self::model::{Job, JobFault, JobId, Micros, State};
+pub use self::model::{INCOMPLETE, Job, JobFault, JobId, Micros, State};
 pub use self::runner::Ended;
 pub use self::service::{Adopted, Call, Jobs, JobsConfig, MakeClient, Submitted, Watch};
-pub use self::sqlite::SqliteStore;
-pub use self::state_dir::StateDir;
-pub use self::store::{
+pub use self::storage::error::StoreError;
+pub use self::storage::folder::state_dir::StateDir;
+pub use self::storage::rows::{
     End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, SessionStore,
-    Settlement, Slot, SpendRow, StoreError, StoredSession,
+    Settlement, Slot, SpendRow, StoredSession,
 };
+pub use self::storage::sqlite::SqliteStore;
+pub use self::storage::{Storage, StorageOpener};
 pub use self::stored_request::Simulate;
 pub use self::update::{Phase, Update};
-pub use self::worker::{LateEnvironment, WorkerCommand, start_apart};
+pub use self::worker::{LateEnvironment, WorkerCommand, WorkerLogs, start_apart};

@@ -1,7 +1,6 @@
 //! What a job is: its id, its states, what it cost, and its JSON.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Serialize;
@@ -9,13 +8,12 @@ use serde_json::{Value, json};
 use uuid::{NoContext, Timestamp, Uuid};
 
 use super::clock::{self, Millis};
-use crate::exit::Exit;
-use crate::upstream::exit_of;
+use crate::answers::ResearchProgress;
 
 pub use crate::money::Micros;
 
 /// The kind of fault of a reply that ended early without an error.
-pub(super) const INCOMPLETE: &str = "incomplete";
+pub const INCOMPLETE: &str = "incomplete";
 
 /// Returns a new UUID that begins with the time. The library's own panics before 1970, where it is the epoch instead.
 #[allow(clippy::disallowed_methods)]
@@ -176,8 +174,8 @@ pub struct Job {
     pub sent: Option<Millis>,
     /// When somebody asked for it to stop.
     pub cancel: Option<Millis>,
-    /// The last progress frame.
-    pub progress: Option<Value>,
+    /// The last progress of a research.
+    pub progress: Option<ResearchProgress>,
     /// What it cost, once known.
     pub cost: Option<Micros>,
     /// What was set aside for it.
@@ -185,7 +183,7 @@ pub struct Job {
     /// Whether the simulator took the upstream's place: no real money.
     pub simulated: bool,
     /// Where its raw stream is kept.
-    pub capture: Option<PathBuf>,
+    pub capture: Option<String>,
     /// Why it did not end well.
     pub error: Option<JobFault>,
     /// Whether the outcome is complete and not cut short.
@@ -210,7 +208,7 @@ impl Job {
             "ended_at": self.ended.map(Millis::rfc3339),
             "progress": self.progress,
             "cost_usd": self.cost.map(Micros::usd),
-            "capture": self.capture.as_ref().map(|path| path.display().to_string()),
+            "capture": self.capture,
             "error": self.error,
         });
         if let Some(object) = job.as_object_mut() {
@@ -231,20 +229,6 @@ impl Job {
             format!("{amount} (simulated)")
         } else {
             amount.to_string()
-        }
-    }
-
-    /// The exit status of a command that ends with this job.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match (self.state, &self.error) {
-            (State::Queued | State::Running, _) => Exit::Running,
-            (State::Cancelled, _) => Exit::Interrupted,
-            (State::Interrupted, _) => Exit::Incomplete,
-            (_, Some(error)) if error.kind == INCOMPLETE => Exit::Incomplete,
-            (_, Some(error)) => exit_of(&error.kind),
-            (_, None) if self.whole => Exit::Done,
-            (_, None) => Exit::Incomplete,
         }
     }
 

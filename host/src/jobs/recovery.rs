@@ -1,23 +1,18 @@
 //! What becomes of a job whose owner died. Looked for at every start and every read; whoever looks holds the
 //! job's lease meanwhile, so that one alone decides. Nothing is ever sent again.
 
-use std::fs;
-use std::io;
-use std::path::Path;
-
 use super::JobsError;
-use super::lease::Lease;
 use super::model::{Job, JobFault, JobId, Micros, State};
-use super::result::{bare, frame, render, settle, unknown_note, whole};
+use super::result::{last_progress, render, render_without_component, settle, unknown_note, whole};
 use super::storage::Storage;
-use super::store::{End, Lookup, Rendered, Settlement};
+use super::storage::rows::{End, Lookup, Rendered, Settlement};
 use super::stored_request::headers_of;
 use crate::answers::{Answers, Mode, Outcome, OutcomeError, empty};
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
 /// Settles every job whose owner is gone. One that cannot be settled does not keep the others from it.
 pub(super) fn sweep(storage: &Storage, answers: &Answers) -> Result<(), JobsError> {
-    for id in storage.store.active()? {
+    for id in storage.rows.active()? {
         if let Err(error) = recover(storage, answers, &id) {
             tracing::warn!(%id, %error, "a job whose owner died cannot be settled yet");
         }
@@ -27,28 +22,22 @@ pub(super) fn sweep(storage: &Storage, answers: &Answers) -> Result<(), JobsErro
 
 /// Settles one job, if it has not ended and its owner is gone.
 pub(super) fn recover(storage: &Storage, answers: &Answers, id: &JobId) -> Result<(), JobsError> {
-    let Some(dir) = &storage.dir else {
-        // A store in memory has no other owners.
-        return Ok(());
-    };
-    if storage.store.in_place().is_err() {
-        // The locks that are in the folder now say nothing about the jobs of this store.
+    if storage.rows.in_place().is_err() {
+        // The leases that are there now say nothing about the jobs of this store.
         return Ok(());
     }
-    let path = dir.lock(id);
-    let taken = Lease::take(&path).map_err(|source| JobsError::Folder { path, source })?;
-    let Some(lease) = taken else {
+    let Some(lease) = storage.leases.take(id)? else {
         return Ok(());
     };
     // Looked up again under the lease: its owner may have ended it just before it let go.
-    let Lookup::Found(job) = storage.store.lookup(id)? else {
+    let Lookup::Found(job) = storage.rows.lookup(id)? else {
         lease.retire();
         return Ok(());
     };
     if !job.state.ended() {
-        let end = verdict(storage, answers, &job)?;
+        let end = end_of(storage, answers, &job)?;
         let state = end.state;
-        if storage.store.finish(id, &end, storage.clock.now())? {
+        if storage.rows.finish(id, &end, storage.clock.now())? {
             tracing::info!(%id, %state, "settled a job whose owner died");
         }
     }
@@ -56,7 +45,7 @@ pub(super) fn recover(storage: &Storage, answers: &Answers, id: &JobId) -> Resul
     Ok(())
 }
 
-fn verdict(storage: &Storage, answers: &Answers, job: &Job) -> Result<End, JobsError> {
+fn end_of(storage: &Storage, answers: &Answers, job: &Job) -> Result<End, JobsError> {
     if job.sent.is_none() {
         return Ok(never_sent());
     }
@@ -65,8 +54,8 @@ fn verdict(storage: &Storage, answers: &Answers, job: &Job) -> Result<End, JobsE
     } else {
         Mode::Answer
     };
-    let head = storage.store.payload(&job.id)?.and_then(|kept| kept.head);
-    let (outcome, unread) = match job.capture.as_deref().map(read).transpose() {
+    let head = storage.rows.payload(&job.id)?.and_then(|kept| kept.head);
+    let (outcome, unread) = match captured(storage, job) {
         Ok(Some(bytes)) if !bytes.is_empty() => {
             let read = answers.read(mode, headers_of(head.as_deref()), &bytes, CHUNK_BYTES)?;
             (read.outcome, read.broken.map(|error| error.to_string()))
@@ -77,15 +66,15 @@ fn verdict(storage: &Storage, answers: &Answers, job: &Job) -> Result<End, JobsE
     if unread.is_none() && outcome.complete && outcome.error.is_none() {
         return done(answers, &outcome);
     }
-    let captured = job.capture.as_deref().is_some_and(Path::exists);
+    let captured = job.capture.is_some() && storage.captures.exists(&job.id);
     interrupted(answers, outcome, unread.as_deref(), captured)
 }
 
-/// The bytes of a capture. One that was never made is empty: nothing had come.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        other => other,
+/// Returns the bytes of a job's capture, if it keeps one and a reply began.
+fn captured(storage: &Storage, job: &Job) -> std::io::Result<Option<Vec<u8>>> {
+    match job.capture {
+        Some(_) => storage.captures.read(&job.id),
+        None => Ok(None),
     }
 }
 
@@ -109,7 +98,7 @@ fn rendered(answers: &Answers, outcome: &Outcome) -> Result<Rendered, JobsError>
     match render(answers, outcome) {
         Ok(rendered) => Ok(rendered),
         Err(error @ SandboxError::Component { .. }) => Err(error.into()),
-        Err(error) => Ok(bare(outcome, &error)),
+        Err(error) => Ok(render_without_component(outcome, &error)),
     }
 }
 
@@ -123,7 +112,7 @@ fn done(answers: &Answers, outcome: &Outcome) -> Result<End, JobsError> {
         captured: true,
         error: None,
         note: unknown_note(settlement),
-        progress: outcome.progress.last().map(frame),
+        progress: last_progress(outcome),
     })
 }
 
@@ -156,6 +145,6 @@ fn interrupted(
         captured,
         error: Some(JobFault::new("interrupted", message)),
         note: unknown_note(settlement),
-        progress: outcome.progress.last().map(frame),
+        progress: last_progress(&outcome),
     })
 }

@@ -1,10 +1,8 @@
 //! What came of a call: the outcome, its texts, and what it means for the job.
 
-use serde_json::{Value, json};
-
 use super::model::{INCOMPLETE, JobFault, Micros, State};
-use super::store::{Rendered, Settlement};
-use crate::answers::{Answers, Format, Outcome, OutcomeError, Progress, unrendered};
+use super::storage::rows::{Rendered, Settlement};
+use crate::answers::{Answers, Format, Outcome, OutcomeError, ResearchProgress, unrendered};
 use crate::sandbox::SandboxError;
 use crate::upstream::UpstreamError;
 
@@ -18,7 +16,7 @@ pub(super) fn render(answers: &Answers, outcome: &Outcome) -> Result<Rendered, S
 }
 
 /// The outcome in every form that is kept, for a component that failed to write it.
-pub(super) fn bare(outcome: &Outcome, error: &SandboxError) -> Rendered {
+pub(super) fn render_without_component(outcome: &Outcome, error: &SandboxError) -> Rendered {
     let text = |format: Format| unrendered(outcome, format, error);
     Rendered {
         json: text(Format::Json),
@@ -48,8 +46,8 @@ pub(super) enum Cause {
     Stopped,
 }
 
-/// What a cause and an outcome mean together.
-pub(super) struct Verdict {
+/// How a job ends, by the cause and the outcome together.
+pub(super) struct JobEnd {
     /// The state that the job ends in.
     pub(super) state: State,
     /// Why it did not end well.
@@ -60,8 +58,8 @@ pub(super) struct Verdict {
     pub(super) note: Option<String>,
 }
 
-/// Judges an end with a living owner. A complete reply is done, whatever happened after its last word.
-pub(super) fn judge(cause: &Cause, outcome: &mut Outcome, sent: bool) -> Verdict {
+/// Decides how a job ends whose owner lives. A complete reply is done, whatever happened after its last word.
+pub(super) fn decide_end(cause: &Cause, outcome: &mut Outcome, sent: bool) -> JobEnd {
     let (state, error) = state_of(cause, outcome);
     if let Some(error) = &error
         && error.kind != INCOMPLETE
@@ -78,7 +76,7 @@ pub(super) fn judge(cause: &Cause, outcome: &mut Outcome, sent: bool) -> Verdict
             Cause::Fault { free: true, .. } | Cause::Cancelled { free: true }
         );
     let settlement = settle(outcome, free);
-    Verdict {
+    JobEnd {
         state,
         error,
         settlement,
@@ -137,18 +135,9 @@ pub(super) const fn whole(outcome: &Outcome) -> bool {
     outcome.complete && !outcome.truncated
 }
 
-/// A progress frame as the outcome's JSON has it.
-pub(super) fn frame(progress: &Progress) -> Value {
-    json!({
-        "iteration": progress.iteration,
-        "elapsed_seconds": progress.elapsed_seconds,
-        "queries": progress.queries,
-        "urls_analyzed": progress.urls_analyzed,
-        "snippets_analyzed": progress.snippets_analyzed,
-        "tokens_in": progress.tokens_in,
-        "tokens_thinking": progress.tokens_thinking,
-        "tokens_out": progress.tokens_out,
-    })
+/// Returns the last progress of an outcome.
+pub(super) fn last_progress(outcome: &Outcome) -> Option<ResearchProgress> {
+    outcome.progress.last().map(ResearchProgress::from)
 }
 
 /// A fault of a kind.

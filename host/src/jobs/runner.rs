@@ -1,30 +1,30 @@
-//! Carries a call out: waits for its slot, sends it, reads the reply into the capture and through the sandbox,
-//! and settles its end.
+//! Carries out one call: waits for its slot, sends the request, reads the reply into the capture and through the sandbox,
+//! and settles the end.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::JobsError;
+use super::blocking::blocking;
+use super::error::JobsError;
+use super::ledger::limiter::{Limiter, LimiterError};
 use super::model::{Job, JobId};
-use super::reader::{Batch, Reader};
+use super::reply_reader::{Batch, CapturePlace, ReplyReader};
 use super::result::{
-    Cause, Verdict, bare, fault, frame, judge, render, sandbox_fault, upstream_fault, whole,
+    Cause, JobEnd, decide_end, fault, last_progress, render, render_without_component,
+    sandbox_fault, upstream_fault, whole,
 };
-use super::sending::{CallLimiter, NotSent, classify};
+use super::sending::{CallAdmission, classify};
 use super::stop::Stop;
 use super::storage::Storage;
-use super::store::{End, Lookup, Rate, Rendered, StoreError};
+use super::storage::error::StoreError;
+use super::storage::rows::{End, Lookup, Rate, Rendered, Settlement};
 use super::stored_request::{StoredRequest, guest_headers, head_text};
 use super::update::{Phase, Update};
-use crate::answers::{Answers, Event, EventKind, Mode, Outcome, empty};
-use crate::exit::Exit;
-use crate::jobs::ledger::limiter::SharedLimiter;
+use crate::answers::{Answers, Event, EventKind, Mode, Outcome, ResearchProgress, empty};
 use crate::sandbox::SandboxError;
 use crate::upstream::{self, CallLimits, Client, Reply, UpstreamError};
 
@@ -42,8 +42,6 @@ pub struct Ended {
     pub outcome: Outcome,
     /// The outcome in the forms that are kept.
     pub rendered: Rendered,
-    /// The exit status of a command that ends with it.
-    pub exit: Exit,
     /// What could not be kept.
     pub warnings: Vec<String>,
     /// Whether the end is in the store.
@@ -63,7 +61,7 @@ pub(super) struct Runner {
     pub(super) updates: UnboundedSender<Update>,
 }
 
-/// What a reply left behind.
+/// What was read of a reply, and why reading ended.
 struct ReadReply {
     outcome: Outcome,
     cause: Cause,
@@ -78,31 +76,31 @@ impl Runner {
     ) -> Result<Ended, JobsError> {
         let (storage, id) = (self.storage.clone(), self.id.clone());
         let mut stop = Stop::new(storage, id, self.cancel.clone(), self.stopping.clone()).await?;
-        let (work, begun) = self.begin().await?;
+        let (request, begun) = self.begin().await?;
         if !begun {
             return Err(JobsError::NotOwner(self.id.clone()));
         }
         let unsent = |cause| ReadReply {
-            outcome: empty(work.mode()),
+            outcome: empty(request.mode()),
             cause,
             lost: None,
         };
-        let heard = match stop.until(self.ready(client)).await {
-            Ok(Ok(client)) => self.call(&work, &client, &mut stop).await?,
+        let read = match stop.until(self.ready(client)).await {
+            Ok(Ok(client)) => self.call(&request, &client, &mut stop).await?,
             Ok(Err(error)) => unsent(fault(error.kind(), &error.to_string(), true)),
             Err(cause) => unsent(cause),
         };
-        self.end(heard).await
+        self.end(read).await
     }
 
     async fn begin(&self) -> Result<(StoredRequest, bool), JobsError> {
         let id = self.id.clone();
         self.blocking(move |storage| {
             let payload = storage
-                .store
+                .rows
                 .payload(&id)?
                 .ok_or_else(|| JobsError::Unknown(id.to_string()))?;
-            let begun = storage.store.begin(&id, storage.clock.now())?;
+            let begun = storage.rows.begin(&id, storage.clock.now())?;
             Ok((StoredRequest::parse(&payload.payload)?, begun))
         })
         .await
@@ -120,29 +118,29 @@ impl Runner {
     /// Sends the request and reads the reply, until the end or until somebody asks for it to stop.
     async fn call(
         &self,
-        work: &StoredRequest,
+        request: &StoredRequest,
         client: &Client,
         stop: &mut Stop,
     ) -> Result<ReadReply, JobsError> {
-        let mut reader = Reader::new(self.capture_path().await?);
-        let limits = work.limits();
+        let mut reader = ReplyReader::new(self.capture_place().await?);
+        let limits = request.limits();
         stop.limit(&limits);
-        let cause = match self.send(work, client, &limits, stop).await {
-            Ok(reply) => self.read(work, reply, &mut reader, stop).await?,
+        let cause = match self.send(request, client, &limits, stop).await {
+            Ok(reply) => self.read(request, reply, &mut reader, stop).await?,
             Err(cause) => cause,
         };
-        self.finish(work, reader, cause).await
+        self.finish(request, reader, cause).await
     }
 
     async fn send(
         &self,
-        work: &StoredRequest,
+        request: &StoredRequest,
         client: &Client,
         limits: &CallLimits,
         stop: &mut Stop,
     ) -> Result<Reply, Cause> {
-        self.tell(Update::Phase(Phase::Waiting));
-        let (request, limiter) = (work.request(), self.limiter(work));
+        self.report(Update::Phase(Phase::Waiting));
+        let (request, limiter) = (request.request(), self.limiter(request));
         let classify = |status: u16, headers: &[upstream::Header], body: &[u8]| {
             classify(&self.answers, status, headers, body)
         };
@@ -151,39 +149,39 @@ impl Runner {
             Ok(reply) => Ok(reply),
             // Where the limiter said no, whatever was sent before was refused, and so is free.
             Err(error) => Err(match limiter.not_sent() {
-                Some(NotSent::Cancelled) => Cause::Cancelled { free: true },
-                Some(NotSent::Store(error)) => {
-                    let error = JobsError::from(error);
+                Some(LimiterError::Cancelled) => Cause::Cancelled { free: true },
+                Some(LimiterError::Store(error)) => {
                     fault(error.kind(), &format!("nothing was sent: {error}"), true)
                 }
-                None => upstream_fault(&error),
+                _ => upstream_fault(&error),
             }),
         }
     }
 
-    fn limiter(&self, work: &StoredRequest) -> CallLimiter {
-        let (store, clock) = (&self.storage.store, &self.storage.clock);
-        CallLimiter {
-            shared: SharedLimiter::new(Arc::clone(store), Arc::clone(clock), self.rate),
-            storage: self.storage.clone(),
+    fn limiter(&self, request: &StoredRequest) -> CallAdmission {
+        CallAdmission {
+            limiter: Limiter::new(self.storage.clone(), self.rate),
             id: self.id.clone(),
             updates: self.updates.clone(),
-            lenient: work.mode() == Mode::Answer && !self.budgeted,
+            lenient: request.mode() == Mode::Answer && !self.budgeted,
             not_sent: Mutex::default(),
         }
     }
 
     async fn read(
         &self,
-        work: &StoredRequest,
+        request: &StoredRequest,
         mut reply: Reply,
-        reader: &mut Reader,
+        reader: &mut ReplyReader,
         stop: &mut Stop,
     ) -> Result<Cause, JobsError> {
-        self.tell(Update::Phase(Phase::Reading));
+        self.report(Update::Phase(Phase::Reading));
         let headers = reply.headers().to_vec();
         self.keep_head(&headers).await;
-        match self.answers.reading(work.mode(), guest_headers(&headers)) {
+        match self
+            .answers
+            .reading(request.mode(), guest_headers(&headers))
+        {
             Ok(reading) => reader.begin(reading),
             Err(error) => return Ok(sandbox_fault(&error)),
         }
@@ -198,7 +196,7 @@ impl Runner {
             let (more, over) = take_ready(bytes, &mut reply);
             let batch = reader.push(more, stop.level()).await?;
             let ended = batch.as_ref().is_ok_and(|batch| batch.ended);
-            if let Some(cause) = self.heard(batch, &mut progress, stop).await {
+            if let Some(cause) = self.pass_on(batch, &mut progress, stop).await {
                 if ended && over.is_none() {
                     reply.leave();
                 }
@@ -213,7 +211,7 @@ impl Runner {
     }
 
     /// Passes on what was read. Gives why nothing more is to be read, if that is so.
-    async fn heard(
+    async fn pass_on(
         &self,
         batch: Result<Batch, SandboxError>,
         progress: &mut Progress,
@@ -225,7 +223,7 @@ impl Runner {
         };
         let frame = progress.due(&batch.events);
         if !batch.events.is_empty() {
-            self.tell(Update::Events(batch.events));
+            self.report(Update::Events(batch.events));
         }
         // The parser's own error is in the outcome; more bytes would change nothing.
         if batch.over {
@@ -241,11 +239,11 @@ impl Runner {
 
     async fn finish(
         &self,
-        work: &StoredRequest,
-        reader: Reader,
+        request: &StoredRequest,
+        reader: ReplyReader,
         cause: Cause,
     ) -> Result<ReadReply, JobsError> {
-        let (finished, lost) = reader.finish(work.mode()).await?;
+        let (finished, lost) = reader.finish(request.mode()).await?;
         let (mut cause, mut outcome) = (cause, finished.outcome);
         if let Some(error) = finished.broken {
             // What ended the call first is what is told.
@@ -256,7 +254,7 @@ impl Runner {
             }
         }
         if !finished.events.is_empty() {
-            self.tell(Update::Events(finished.events));
+            self.report(Update::Events(finished.events));
         }
         Ok(ReadReply {
             outcome,
@@ -267,22 +265,22 @@ impl Runner {
 
     /// Settles the end in the store. Where that fails, the caller still gets what came, and the capture stays
     /// for recovery.
-    async fn end(&self, heard: ReadReply) -> Result<Ended, JobsError> {
+    async fn end(&self, read: ReadReply) -> Result<Ended, JobsError> {
         let ReadReply {
             mut outcome,
             cause,
             lost,
-        } = heard;
+        } = read;
         let (id, answers) = (self.id.clone(), self.answers.clone());
         self.blocking(move |storage| {
             let before = job_of(&storage, &id)?;
-            let verdict = judge(&cause, &mut outcome, before.sent.is_some());
-            let rendered =
-                render(&answers, &outcome).unwrap_or_else(|error| bare(&outcome, &error));
+            let job_end = decide_end(&cause, &mut outcome, before.sent.is_some());
+            let rendered = render(&answers, &outcome)
+                .unwrap_or_else(|error| render_without_component(&outcome, &error));
             let mut warnings: Vec<String> = lost.into_iter().collect();
-            let captured = before.capture.as_deref().is_some_and(Path::exists);
-            let end = end_of(&verdict, &outcome, &rendered, &warnings, captured);
-            let finished = storage.store.finish(&id, &end, storage.clock.now());
+            let captured = before.capture.is_some() && storage.captures.exists(&id);
+            let end = end_of(&job_end, &outcome, &rendered, &warnings, captured);
+            let finished = storage.rows.finish(&id, &end, storage.clock.now());
             let stored = finished.is_ok();
             let job = match finished {
                 Ok(_) => job_of(&storage, &id)?,
@@ -291,12 +289,10 @@ impl Runner {
                     ended_by(before, &end, &storage)
                 }
             };
-            let exit = job.exit();
             Ok(Ended {
                 job,
                 outcome,
                 rendered,
-                exit,
                 warnings,
                 stored,
             })
@@ -304,30 +300,34 @@ impl Runner {
         .await
     }
 
-    async fn capture_path(&self) -> Result<Option<PathBuf>, JobsError> {
+    async fn capture_place(&self) -> Result<Option<CapturePlace>, JobsError> {
         let id = self.id.clone();
-        self.blocking(move |storage| Ok(job_of(&storage, &id)?.capture))
-            .await
+        self.blocking(move |storage| {
+            let kept = job_of(&storage, &id)?.capture.is_some();
+            let captures = storage.captures;
+            Ok(kept.then_some(CapturePlace { captures, id }))
+        })
+        .await
     }
 
     /// The head only serves recovery: a failure to keep it is no reason to lose the reply.
     async fn keep_head(&self, headers: &[upstream::Header]) {
         let (id, text) = (self.id.clone(), head_text(headers));
-        let kept = self.blocking(move |storage| Ok(storage.store.head(&id, &text)?));
+        let kept = self.blocking(move |storage| Ok(storage.rows.head(&id, &text)?));
         if let Err(error) = kept.await {
             tracing::warn!(%error, "the head of the reply is not stored");
         }
     }
 
-    async fn keep_progress(&self, frame: Value) {
+    async fn keep_progress(&self, progress: ResearchProgress) {
         let id = self.id.clone();
-        let kept = self.blocking(move |storage| Ok(storage.store.progress(&id, &frame)?));
+        let kept = self.blocking(move |storage| Ok(storage.rows.progress(&id, &progress)?));
         if let Err(error) = kept.await {
             tracing::warn!(%error, "the progress is not stored");
         }
     }
 
-    fn tell(&self, update: Update) {
+    fn report(&self, update: Update) {
         // Nobody has to listen.
         let _ = self.updates.send(update);
     }
@@ -337,9 +337,7 @@ impl Runner {
         call: impl FnOnce(Storage) -> Result<T, JobsError> + Send + 'static,
     ) -> Result<T, JobsError> {
         let storage = self.storage.clone();
-        tokio::task::spawn_blocking(move || call(storage))
-            .await
-            .map_err(|error| JobsError::Defect(error.to_string()))?
+        blocking(move || call(storage)).await
     }
 }
 
@@ -366,7 +364,7 @@ fn take_ready(
 
 /// Which progress is to be stored, and when.
 struct Progress {
-    last: Option<Value>,
+    last: Option<ResearchProgress>,
     stored: Option<Instant>,
 }
 
@@ -380,10 +378,10 @@ impl Progress {
 
     /// The newest frame, if one came and the last that was stored is old enough. One that is held back is
     /// in the outcome at the end, at the latest.
-    fn due(&mut self, events: &[Event]) -> Option<Value> {
+    fn due(&mut self, events: &[Event]) -> Option<ResearchProgress> {
         for event in events {
             if let EventKind::Progress(progress) = &event.kind {
-                self.last = Some(frame(progress));
+                self.last = Some(progress.into());
             }
         }
         let recent = |at: Instant| at.elapsed() < PROGRESS_STORED_EVERY;
@@ -396,7 +394,7 @@ impl Progress {
 }
 
 fn job_of(storage: &Storage, id: &JobId) -> Result<Job, JobsError> {
-    match storage.store.lookup(id)? {
+    match storage.rows.lookup(id)? {
         Lookup::Found(job) => Ok(*job),
         Lookup::Expired(at) => Err(JobsError::Expired { id: id.clone(), at }),
         Lookup::Unknown => Err(JobsError::Unknown(id.to_string())),
@@ -404,27 +402,27 @@ fn job_of(storage: &Storage, id: &JobId) -> Result<Job, JobsError> {
 }
 
 fn end_of(
-    verdict: &Verdict,
+    job_end: &JobEnd,
     outcome: &Outcome,
     rendered: &Rendered,
     lost: &[String],
     captured: bool,
 ) -> End {
-    let notes: Vec<&str> = verdict
+    let notes: Vec<&str> = job_end
         .note
         .iter()
         .chain(lost)
         .map(String::as_str)
         .collect();
     End {
-        state: verdict.state,
-        settlement: verdict.settlement,
+        state: job_end.state,
+        settlement: job_end.settlement,
         outcome: Some(rendered.clone()),
         whole: whole(outcome),
         captured,
-        error: verdict.error.clone(),
+        error: job_end.error.clone(),
         note: (!notes.is_empty()).then(|| notes.join("; ")),
-        progress: outcome.progress.last().map(frame),
+        progress: last_progress(outcome),
     }
 }
 
@@ -437,8 +435,8 @@ fn ended_by(mut job: Job, end: &End, storage: &Storage) -> Job {
     job.whole = end.whole;
     job.capture = job.capture.filter(|_| end.captured);
     job.cost = match end.settlement {
-        super::store::Settlement::Cost(cost) => Some(cost),
-        super::store::Settlement::Unknown => None,
+        Settlement::Cost(cost) => Some(cost),
+        Settlement::Unknown => None,
     };
     job
 }

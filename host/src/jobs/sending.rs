@@ -1,96 +1,71 @@
-//! Sending: the slot, the mark that the request leaves, and what a refusal means.
+//! Sending: the slot, the mark that the request is sent, and what a refusal means.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 
+use super::ledger::limiter::{Limiter, LimiterError};
 use super::model::JobId;
-use super::storage::Storage;
-use super::store::{Marked, StoreError};
 use super::stored_request::guest_headers;
 use super::update::{Phase, Update};
 use crate::answers::Answers;
 use crate::answers::{Failure, FailureKind};
-use crate::jobs::ledger::limiter::{SharedLimiter, SlotError};
 use crate::upstream::{self, NoSlot, SendLimiter, SlotFuture};
 
-/// The shared limiter, for one call: once it has its slot, the call is marked as sent, and only then it is.
-pub(super) struct CallLimiter {
-    pub(super) shared: SharedLimiter,
-    pub(super) storage: Storage,
+/// What the upstream client asks before each attempt of one call. Once the call has its slot it is marked as sent, and
+/// only then it is sent.
+pub(super) struct CallAdmission {
+    pub(super) limiter: Limiter,
     pub(super) id: JobId,
     pub(super) updates: UnboundedSender<Update>,
-    /// Whether the call is made though the store fails: nothing hangs on it but what is remembered.
+    /// Whether the call is made though the store fails: nothing depends on the store but what is remembered.
     pub(super) lenient: bool,
-    pub(super) not_sent: Mutex<Option<NotSent>>,
+    pub(super) not_sent: Mutex<Option<LimiterError>>,
 }
 
-/// Why the limiter did not let the request leave, where it was not for want of a slot.
-#[derive(Debug)]
-pub(super) enum NotSent {
-    /// The store failed.
-    Store(StoreError),
-    /// A cancellation is stored.
-    Cancelled,
-}
-
-impl CallLimiter {
-    /// Why nothing was sent, where it was not for want of a slot.
-    pub(super) fn not_sent(&self) -> Option<NotSent> {
+impl CallAdmission {
+    /// Returns why nothing was sent, where it was not for want of a slot.
+    pub(super) fn not_sent(&self) -> Option<LimiterError> {
         self.not_sent
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
     }
 
-    async fn slot(&self, deadline: Instant) -> Result<(), NoSlot> {
-        match self.shared.wait(&self.id, deadline).await {
-            Ok(()) => {}
-            Err(SlotError::Store(error)) => self.without_store(error)?,
-            Err(error) => return Err(NoSlot(error.to_string())),
-        }
-        let (storage, id) = (self.storage.clone(), self.id.clone());
-        let marked =
-            tokio::task::spawn_blocking(move || storage.store.mark_sent(&id, storage.clock.now()))
-                .await
-                .map_err(|error| NoSlot(error.to_string()))?;
-        match marked {
-            Ok(Marked::Sent) => {}
-            Ok(Marked::Cancelled) => {
-                return Err(self.refuse("it was cancelled; nothing was sent", NotSent::Cancelled));
-            }
-            Ok(Marked::Ended) => {
-                return Err(NoSlot("the job has ended; nothing was sent".to_owned()));
-            }
-            Err(error) => self.without_store(error)?,
-        }
+    async fn admit(&self, deadline: Instant) -> Result<(), NoSlot> {
+        self.check(self.limiter.wait(&self.id, deadline).await)?;
+        self.check(self.limiter.mark_sent(&self.id).await)?;
         // Nobody has to listen.
         let _ = self.updates.send(Update::Phase(Phase::Sent));
         Ok(())
     }
 
-    fn without_store(&self, error: StoreError) -> Result<(), NoSlot> {
-        if self.lenient && !matches!(error, StoreError::Moved { .. }) {
-            tracing::warn!(%error, "the call is made without the store");
-            return Ok(());
+    fn check(&self, admitted: Result<(), LimiterError>) -> Result<(), NoSlot> {
+        match admitted {
+            Ok(()) => Ok(()),
+            Err(LimiterError::Store(error)) if self.lenient && !error.is_moved() => {
+                tracing::warn!(%error, "the call is made without the store");
+                Ok(())
+            }
+            Err(error) => {
+                let refused = NoSlot(error.to_string());
+                if matches!(error, LimiterError::Store(_) | LimiterError::Cancelled) {
+                    *self.not_sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+                Err(refused)
+            }
         }
-        Err(self.refuse(&format!("nothing was sent: {error}"), NotSent::Store(error)))
-    }
-
-    fn refuse(&self, why: &str, not_sent: NotSent) -> NoSlot {
-        *self.not_sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(not_sent);
-        NoSlot(why.to_owned())
     }
 }
 
-impl SendLimiter for CallLimiter {
+impl SendLimiter for CallAdmission {
     fn acquire(&self, deadline: Instant) -> SlotFuture<'_> {
-        Box::pin(self.slot(deadline))
+        Box::pin(self.admit(deadline))
     }
 }
 
-/// What the component makes of a refusal.
+/// Returns what the component makes of a refusal.
 pub(super) fn classify(
     answers: &Answers,
     status: u16,

@@ -14,11 +14,12 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::JobsError;
+use super::blocking::blocking;
+use super::error::JobsError;
 use super::model::JobId;
 use super::result::{Cause, upstream_fault};
 use super::storage::Storage;
-use super::store::Lookup;
+use super::storage::rows::Lookup;
 use crate::upstream::{CallLimits, Phase, UpstreamError};
 
 /// The store is looked at this often even where no change was announced.
@@ -64,9 +65,7 @@ impl Stop {
         stopping: CancellationToken,
     ) -> Result<Self, JobsError> {
         let (notices, listened) = (storage.notices.clone(), id.clone());
-        let changes = tokio::task::spawn_blocking(move || notices.listen(&listened))
-            .await
-            .map_err(|error| JobsError::Defect(error.to_string()))??;
+        let changes = blocking(move || notices.listen(&listened)).await?;
         let (sender, asked) = watch::channel(None);
         let watching = tokio::spawn(async move {
             let found = tokio::select! {
@@ -163,15 +162,15 @@ async fn asked(asked: &mut watch::Receiver<Option<Asked>>) -> Cause {
 /// Ends once a cancellation of the job is stored.
 async fn cancelled_in_store(mut changes: watch::Receiver<i64>, storage: Storage, id: JobId) {
     loop {
-        let (store, looked_for) = (Arc::clone(&storage.store), id.clone());
-        let found = tokio::task::spawn_blocking(move || store.lookup(&looked_for)).await;
+        let (rows, looked_for) = (Arc::clone(&storage.rows), id.clone());
+        let found = blocking(move || rows.lookup(&looked_for)).await;
         match found {
-            Ok(Ok(Lookup::Found(job))) if job.cancel.is_some() => return,
-            Ok(Ok(_)) => {
+            Ok(Lookup::Found(job)) if job.cancel.is_some() => return,
+            Ok(_) => {
                 // A change that came during the look-up is still unseen here, so it is looked at next.
                 let _ = timeout(LOOKED_AT, changes.changed()).await;
             }
-            Ok(Err(error)) => {
+            Err(JobsError::Store(error)) => {
                 tracing::debug!(%id, %error, "cannot look for a cancellation; trying again");
                 sleep(LOOKED_AGAIN).await;
             }

@@ -7,7 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -17,9 +17,10 @@ use std::thread;
 use process_wrap::std::{ChildWrapper, CommandWrap, ProcessSession};
 
 use super::error::JobsError;
-use super::lease::Lease;
 use super::model::JobId;
-use super::state_dir::{StateDir, private_append};
+use super::storage::error::StoreError;
+use super::storage::folder::state_dir::private_append;
+use super::storage::leases::HeldLease;
 
 /// The hidden command that starts a worker and ends.
 const START: &str = "start-worker";
@@ -39,6 +40,46 @@ pub struct WorkerCommand {
     pub env: Vec<(OsString, OsString)>,
     /// What is added when a worker is started, because it costs something to find out.
     pub late_env: Option<LateEnvironment>,
+    /// Where the logs of workers are.
+    pub logs: WorkerLogs,
+}
+
+/// The logs of workers on this machine: a file per job.
+#[derive(Clone, Debug)]
+pub struct WorkerLogs {
+    folder: PathBuf,
+}
+
+impl WorkerLogs {
+    /// Returns the logs in a folder.
+    #[must_use]
+    pub const fn in_folder(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    fn path(&self, id: &JobId) -> PathBuf {
+        self.folder.join(format!("{id}.log"))
+    }
+
+    /// Removes the log of a job, if nothing is in it.
+    pub(super) fn remove_if_empty(&self, id: &JobId) {
+        let log = self.path(id);
+        if fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
+            // Otherwise it stays until its job is removed.
+            let _ = fs::remove_file(log);
+        }
+    }
+
+    /// Removes the log of a job. One that is not there is no error.
+    pub(super) fn remove(&self, id: &JobId) -> Result<(), StoreError> {
+        let log = self.path(id);
+        match fs::remove_file(&log) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::folder(&log, error))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Gives variables when they are needed.
@@ -58,7 +99,11 @@ impl fmt::Debug for WorkerCommand {
 impl WorkerCommand {
     /// This program again, with those variables of this process that `passed` names, and `set` over them.
     #[must_use]
-    pub fn this_program(passed: impl Fn(&OsStr) -> bool, set: Vec<(OsString, OsString)>) -> Self {
+    pub fn this_program(
+        passed: impl Fn(&OsStr) -> bool,
+        set: Vec<(OsString, OsString)>,
+        logs: WorkerLogs,
+    ) -> Self {
         let mut env: Vec<_> = std::env::vars_os()
             // An empty variable counts as not set.
             .filter(|(name, value)| passed(name) && !value.is_empty())
@@ -69,6 +114,7 @@ impl WorkerCommand {
             program: this_program(),
             env,
             late_env: None,
+            logs,
         }
     }
 
@@ -151,10 +197,9 @@ fn name(process: &mut Command) -> &mut Command {
 pub(super) fn start(
     command: &WorkerCommand,
     id: &JobId,
-    lease: &Lease,
-    dir: &StateDir,
+    lease: &dyn HeldLease,
 ) -> Result<Started, JobsError> {
-    let log = dir.worker_log(id);
+    let log = command.logs.path(id);
     let failed = |error: io::Error| JobsError::Worker {
         id: id.clone(),
         reason: error.to_string(),
@@ -163,6 +208,7 @@ pub(super) fn start(
     let output: File = private_append(&log).map_err(failed)?;
     let errors = output.try_clone().map_err(failed)?;
     let input = lease.share().map_err(failed)?;
+    let input = input.ok_or_else(|| failed(io::ErrorKind::Unsupported.into()))?;
     let late_env = command.late_env();
     let mut wrapped = CommandWrap::with_new(&command.program, |process| {
         name(process)

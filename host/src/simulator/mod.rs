@@ -18,7 +18,7 @@ pub mod scenario;
 mod server;
 mod steps;
 mod variants;
-mod vectors;
+pub mod vectors;
 
 use std::io;
 use std::net::SocketAddr;

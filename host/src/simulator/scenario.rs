@@ -29,7 +29,7 @@ pub enum Play {
     #[default]
     Auto,
     /// A golden vector.
-    Vector(&'static str),
+    Vector(String),
     /// A refusal.
     Refuse(Refused),
     /// About the question, broken off after some events.
@@ -98,7 +98,7 @@ impl Scenario {
     /// The names of all, without variants.
     pub fn names() -> impl Iterator<Item = String> {
         let built_in = BUILT_IN.iter().map(|name| (*name).to_owned());
-        built_in.chain(vectors::names().map(ToOwned::to_owned))
+        built_in.chain(vectors::names())
     }
 
     /// Takes a scenario off the front of a question: `sim:NAME rest`.
@@ -153,11 +153,12 @@ impl FromStr for Scenario {
     }
 }
 
-fn vector(name: &str) -> Result<&'static str, UnknownScenario> {
+fn vector(name: &str) -> Result<String, UnknownScenario> {
     let name = name.strip_prefix("fixture/").unwrap_or(name);
-    vectors::find(name)
-        .map(|vector| vector.0)
-        .ok_or_else(|| UnknownScenario(name.to_owned()))
+    match vectors::find(name) {
+        Some(_) => Ok(name.to_owned()),
+        None => Err(UnknownScenario(name.to_owned())),
+    }
 }
 
 impl fmt::Display for Scenario {

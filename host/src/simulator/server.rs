@@ -170,14 +170,14 @@ fn respond(
     mut entry: Entry,
 ) -> Response {
     let mut rng = fastrand::Rng::with_seed(shared.options.seed ^ entry_seed(question));
-    if let Play::Vector(name) = scenario.play
+    if let Play::Vector(name) = &scenario.play
         && let Some(vector) = vectors::find(name)
     {
         return stream(
             shared,
             scenario.variants,
-            Box::new(vectors::steps(vector)),
-            vectors::headers(vector),
+            Box::new(vector.steps()),
+            vector.headers(),
             rng,
             entry,
         );
@@ -210,11 +210,11 @@ fn respond(
     )
 }
 
-fn stream(
+fn stream<'a>(
     shared: &Shared,
     variants: Variants,
     mut steps: Steps,
-    headers: impl Iterator<Item = (&'static str, &'static str)>,
+    headers: impl Iterator<Item = (&'a str, &'a str)>,
     rng: fastrand::Rng,
     entry: Entry,
 ) -> Response {

@@ -8,29 +8,7 @@ use super::KeyError;
 use super::body::BodyError;
 use super::origin::Origin;
 use super::send_limiter::NoSlot;
-use crate::answers::{Failure, FailureKind};
-use crate::exit::Exit;
-
-/// The kind of a hyphenated name.
-fn failure_kind(name: &str) -> Option<FailureKind> {
-    use FailureKind as K;
-    [
-        K::NoPlan,
-        K::SpendCap,
-        K::NotAllowed,
-        K::NotFound,
-        K::BadKey,
-        K::NoKey,
-        K::InvalidRequest,
-        K::RateLimited,
-        K::Quota,
-        K::ServerError,
-        K::Redirect,
-        K::Unexpected,
-    ]
-    .into_iter()
-    .find(|kind| kind.name() == name)
-}
+use crate::answers::Failure;
 
 /// Which wait was too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,12 +194,6 @@ impl UpstreamError {
         }
     }
 
-    /// The exit status.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        exit_of(self.kind())
-    }
-
     /// Whether the request cannot have reached the upstream, and so cannot have been billed.
     #[must_use]
     pub fn never_sent(&self) -> bool {
@@ -243,23 +215,6 @@ impl UpstreamError {
             | Self::Coding { .. }
             | Self::TooLarge { .. } => false,
         }
-    }
-}
-
-/// The exit status of an error's name: the one table for errors that are at hand and for those that were
-/// stored as text. An unknown name is a failure of our own.
-#[must_use]
-pub fn exit_of(kind: &str) -> Exit {
-    if let Some(failure) = failure_kind(kind) {
-        return failure.exit();
-    }
-    match kind {
-        "dns" | "unreachable" | "certificate" | "tls" | "proxy" | "time-out"
-        | "connection-broken" | "bad-framing" | "damaged-reply" | "upstream-error"
-        | "not-a-reply" => Exit::Upstream,
-        "budget" | "max-usd" => Exit::Money,
-        "cancelled" => Exit::Interrupted,
-        _ => Exit::Failed,
     }
 }
 

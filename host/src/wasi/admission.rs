@@ -1,4 +1,4 @@
-//! Who decides whether a request may be sent, and is told what became of it.
+//! The decision whether a request of a component may be sent, and the report of what became of it.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,13 +7,16 @@ use http::{HeaderMap, Method, StatusCode};
 use tokio::time::Instant;
 use url::Url;
 
-/// A wait for leave to send.
-pub type Leave<'a> =
+/// A request that is waiting to be admitted. Its error is a sentence for a person.
+pub type Admitting<'a> =
     Pin<Box<dyn Future<Output = Result<Box<dyn AdmittedRequest>, String>> + Send + 'a>>;
+
+/// A request that is being settled.
+pub type Settling<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// A request as it will be sent, without the key.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct OutgoingRequest<'a> {
     /// The method.
     pub method: &'a Method,
     /// The address, on the one origin.
@@ -24,16 +27,16 @@ pub struct Asked<'a> {
     pub body: &'a [u8],
 }
 
-/// Asked before every request: rate and budget are decided here.
-pub trait Gate: Send + Sync {
-    /// Waits for leave, no longer than to the deadline; an error is a sentence for a person.
-    fn admit<'a>(&'a self, asked: Asked<'a>, deadline: Instant) -> Leave<'a>;
+/// Decides before every request whether it may be sent, by the rate and the budget.
+pub trait RequestAdmission: Send + Sync {
+    /// Waits until the request may be sent, no longer than to the deadline.
+    fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> Admitting<'a>;
 }
 
-/// One request that was let through. Dropped without a word, it may have been billed.
+/// One request that was admitted. If it is dropped without a report, it may have been billed.
 pub trait AdmittedRequest: Send {
-    /// A reply came with this status and head.
-    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap);
-    /// Nothing was sent: there was no connection.
-    fn unsent(self: Box<Self>);
+    /// Reports that a reply came with this status and these headers.
+    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) -> Settling<'static>;
+    /// Reports that nothing was sent: there was no connection.
+    fn unsent(self: Box<Self>) -> Settling<'static>;
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::admission::Gate;
+use super::admission::RequestAdmission;
 use super::console::Console;
 use super::limits::RunLimits;
 use crate::sandbox::Sandbox;
@@ -25,8 +25,8 @@ pub struct Run {
     pub proxy: Option<Proxy>,
     /// Its bounds.
     pub limits: RunLimits,
-    /// Asked before every request.
-    pub gate: Arc<dyn Gate>,
+    /// OutgoingRequest before every request.
+    pub admission: Arc<dyn RequestAdmission>,
     /// Where its text goes; told, in a sentence for a person, of every refusal.
     pub console: Arc<dyn Console>,
 }

@@ -7,7 +7,7 @@
 //!   where a credential header holds that, and takes it out of whatever comes back.
 //! - A request to another origin is refused, and the refusal names the setting that would allow it. Redirects
 //!   are handed to the guest and not followed. A name that resolves into this network is refused.
-//! - Every request passes a [`Gate`], which knows the rate and the budget.
+//! - Every request passes a [`RequestAdmission`], which knows the rate and the budget.
 //! - Memory, the guest's own running time, the total time and the number of requests are bounded: see
 //!   [`RunLimits`]. Waiting for the network is not running.
 
@@ -29,7 +29,7 @@ use wasmtime::component::{Instance, InstancePre, Linker};
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandIndices};
 
-pub use admission::{AdmittedRequest, Asked, Gate, Leave};
+pub use admission::{AdmittedRequest, Admitting, OutgoingRequest, RequestAdmission, Settling};
 pub use command::Run;
 pub use console::{Console, Stream};
 pub use error::RunError;
@@ -120,7 +120,7 @@ fn state(run: &Run, deadline: Instant) -> Result<State, RunError> {
         origin: run.origin.clone(),
         key: run.key.as_ref().and_then(KeyGuard::new),
         proxy: run.proxy.clone(),
-        gate: Arc::clone(&run.gate),
+        admission: Arc::clone(&run.admission),
         requests: run.limits.requests,
         deadline,
         console: Arc::clone(&run.console),

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
-use super::admission::{Asked, Gate};
+use super::admission::{OutgoingRequest, RequestAdmission};
 use super::console::Console;
 use super::egress::{Checked, Prohibited};
 use super::key::KeyGuard;
@@ -45,7 +45,7 @@ pub(super) struct Egress {
     pub(super) origin: Origin,
     pub(super) key: Option<KeyGuard>,
     pub(super) proxy: Option<Proxy>,
-    pub(super) gate: Arc<dyn Gate>,
+    pub(super) admission: Arc<dyn RequestAdmission>,
     pub(super) requests: u32,
     pub(super) deadline: Instant,
     /// ToolResult of everything that is refused or fails, in a sentence for a person.
@@ -139,14 +139,15 @@ impl Sender {
         for name in HOST_HEADERS {
             headers.remove(name);
         }
-        let asked = Asked {
+        let request = OutgoingRequest {
             method: &parts.method,
             url: &url,
             headers: &headers,
             body: &body,
         };
-        let leave = self.egress.gate.admit(asked, self.egress.deadline).await;
-        let ticket = leave
+        let admitting = self.egress.admission.admit(request, self.egress.deadline);
+        let admitted = admitting
+            .await
             .map_err(|why| self.refuse(&format!("a request: {why}"), Error::HttpRequestDenied))?;
         if let Some(key) = &self.egress.key {
             key.insert(&mut headers);
@@ -170,12 +171,12 @@ impl Sender {
             Ok(reply) => reply,
             Err(error) => {
                 if error.is_connect() {
-                    ticket.unsent();
+                    admitted.unsent().await;
                 }
                 return Err(self.failed(&error));
             }
         };
-        ticket.replied(reply.status(), reply.headers());
+        admitted.replied(reply.status(), reply.headers()).await;
         Ok(self.reply(reply, options.between_bytes_timeout))
     }
 

@@ -153,7 +153,7 @@ impl Connect {
         })
     }
 
-    fn show(&self, entry: &Entry, path: &std::path::Path, snippet: &str) -> anyhow::Result<Exit> {
+    fn show(&self, entry: &Entry, path: &Path, snippet: &str) -> anyhow::Result<Exit> {
         if self.json {
             let name = self.client.to_possible_value();
             output::json(&json!({
@@ -177,7 +177,7 @@ impl Connect {
         Ok(Exit::Done)
     }
 
-    fn merge(&self, entry: &Entry, path: &std::path::Path) -> anyhow::Result<Exit> {
+    fn merge(&self, entry: &Entry, path: &Path) -> anyhow::Result<Exit> {
         let left = || format!("{} was left as it is", path.display());
         let present = files::read(path).with_context(left)?;
         let before = match &present {

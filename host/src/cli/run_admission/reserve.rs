@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use crate::answers::{Mode, cost};
 use crate::jobs::Micros;
-use crate::wasi::Asked;
+use crate::wasi::OutgoingRequest;
 
 /// The path that calls go to.
 const CALL_PATH: &str = "/res/v1/chat/completions";
@@ -70,7 +70,7 @@ const fn default_queries() -> u32 {
 }
 
 /// Returns how the reply of a request would be read, and what to reserve for it.
-pub(super) fn reservation(asked: &Asked<'_>) -> (Mode, Micros) {
+pub(super) fn reservation(asked: &OutgoingRequest<'_>) -> (Mode, Micros) {
     let body = is_plain_call(asked)
         .then(|| understood(asked.body))
         .flatten();
@@ -85,7 +85,7 @@ pub(super) fn reservation(asked: &Asked<'_>) -> (Mode, Micros) {
 }
 
 /// Whether this is a call of the API whose body is what it looks like: JSON in UTF-8, not encoded.
-fn is_plain_call(asked: &Asked<'_>) -> bool {
+fn is_plain_call(asked: &OutgoingRequest<'_>) -> bool {
     asked.method == Method::POST
         && asked.url.path() == CALL_PATH
         && asked.url.query().is_none()
@@ -145,7 +145,7 @@ mod tests {
             map.append(name, value.parse().unwrap());
         }
         let url = Url::parse(url).unwrap();
-        reservation(&Asked {
+        reservation(&OutgoingRequest {
             method: &Method::POST,
             url: &url,
             headers: &map,

@@ -1,18 +1,23 @@
-//! One limiter for all processes of a user: the store keeps the clock.
+//! The one limiter of requests: the store keeps the clock, so it holds for all processes that share the store.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::jobs::clock::{Clock, Millis};
-use crate::jobs::{JobId, JobStore, Rate, Slot, StoreError};
+use crate::jobs::JobsError;
+use crate::jobs::blocking::blocking;
+use crate::jobs::clock::Millis;
+use crate::jobs::model::JobId;
+use crate::jobs::storage::Storage;
+use crate::jobs::storage::error::StoreError;
+use crate::jobs::storage::rows::{Marked, Rate, Slot};
+use crate::upstream::REQUESTS;
 
 /// Two requests in a sliding second are allowed. The quarter of a second more covers that two requests do not
 /// travel equally long: one may wait for a connection and its handshake, the other find one open.
 pub const DEFAULT_RATE: Rate = Rate {
-    count: 2,
+    count: REQUESTS,
     window_ms: 1250,
 };
 
@@ -50,10 +55,10 @@ pub fn waits() -> WaitCounts {
     }
 }
 
-/// Why there is no slot.
+/// Why a request may not be sent.
 #[derive(Debug, thiserror::Error)]
-pub enum SlotError {
-    /// The next is after the deadline; none was taken.
+pub enum LimiterError {
+    /// The next slot is after the deadline; none was taken.
     #[error(
         "the next of the {} requests allowed in {} ms is free only in {} ms, after this call's deadline; nothing was sent. Try again when fewer calls are waiting",
         .rate.count, .rate.window_ms, .wait.as_millis()
@@ -61,47 +66,50 @@ pub enum SlotError {
     TooLate {
         /// How often requests may be sent.
         rate: Rate,
-        /// How long it would be.
+        /// How long the wait would be.
         wait: Duration,
     },
     /// The store that keeps the clock cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    #[error("nothing was sent: {0}")]
+    Store(StoreError),
+    /// A cancellation is stored.
+    #[error("it was cancelled; nothing was sent")]
+    Cancelled,
+    /// The job has ended.
+    #[error("the job has ended; nothing was sent")]
+    Ended,
     /// This process is ending.
     #[error("the process is ending; nothing was sent")]
-    Ending,
+    Stopping,
 }
 
-/// Gives slots in the order of asking.
+/// Lets requests out in the order of asking.
 #[derive(Clone, Debug)]
-pub struct SharedLimiter {
-    store: Arc<dyn JobStore>,
-    clock: Arc<dyn Clock>,
+pub struct Limiter {
+    storage: Storage,
     rate: Rate,
 }
 
-impl SharedLimiter {
-    /// A limiter on a store.
+impl Limiter {
+    /// Returns the limiter of a storage.
     #[must_use]
-    pub fn new(store: Arc<dyn JobStore>, clock: Arc<dyn Clock>, rate: Rate) -> Self {
-        Self { store, clock, rate }
+    pub const fn new(storage: Storage, rate: Rate) -> Self {
+        Self { storage, rate }
     }
 
-    /// Waits for the next slot for a job, unless it is after the deadline: then none is taken.
+    /// Waits for the next slot for a job. No slot is taken that is after the deadline.
     ///
     /// # Errors
-    /// When there is none in time, or the store cannot be used.
-    pub async fn wait(&self, id: &JobId, deadline: Instant) -> Result<(), SlotError> {
-        let (store, id, rate) = (Arc::clone(&self.store), id.clone(), self.rate);
-        let now = self.clock.now();
+    /// When there is no slot in time, or the store cannot be used.
+    pub async fn wait(&self, id: &JobId, deadline: Instant) -> Result<(), LimiterError> {
+        let (rows, id, rate) = (self.storage.rows.clone(), id.clone(), self.rate);
+        let now = self.storage.clock.now();
         let left = deadline.saturating_duration_since(Instant::now());
         let latest = now.plus(i64::try_from(left.as_millis()).unwrap_or(i64::MAX));
-        let slot = tokio::task::spawn_blocking(move || store.slot(&id, rate, now, latest))
-            .await
-            .map_err(|_| SlotError::Ending)??;
-        match slot {
+        let slot = blocking(move || rows.slot(&id, rate, now, latest)).await;
+        match slot.map_err(store_error)? {
             Slot::At(at) => {
-                let wait = between(self.clock.now(), at);
+                let wait = between(self.storage.clock.now(), at);
                 if !wait.is_zero() {
                     let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                     WAITS.count.fetch_add(1, Ordering::Relaxed);
@@ -113,9 +121,30 @@ impl SharedLimiter {
             Slot::TooLate(at) => {
                 let wait = between(now, at);
                 WAITS.refused.fetch_add(1, Ordering::Relaxed);
-                Err(SlotError::TooLate { rate, wait })
+                Err(LimiterError::TooLate { rate, wait })
             }
         }
+    }
+
+    /// Marks, durably, that the request of a job is about to be sent, unless the job has ended or was cancelled.
+    ///
+    /// # Errors
+    /// When it may not be sent, or the store cannot be used.
+    pub async fn mark_sent(&self, id: &JobId) -> Result<(), LimiterError> {
+        let (storage, id) = (self.storage.clone(), id.clone());
+        let marked = blocking(move || storage.rows.mark_sent(&id, storage.clock.now())).await;
+        match marked.map_err(store_error)? {
+            Marked::Sent => Ok(()),
+            Marked::Cancelled => Err(LimiterError::Cancelled),
+            Marked::Ended => Err(LimiterError::Ended),
+        }
+    }
+}
+
+fn store_error(error: JobsError) -> LimiterError {
+    match error {
+        JobsError::Store(error) => LimiterError::Store(error),
+        _ => LimiterError::Stopping,
     }
 }
 

@@ -1,24 +1,24 @@
-//! What a jobs is made from.
+//! What the service is made from.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::answers::Answers;
 use crate::jobs::clock::Clock;
 use crate::jobs::model::Micros;
-use crate::jobs::store::Rate;
+use crate::jobs::storage::bundle::StorageOpener;
+use crate::jobs::storage::rows::Rate;
 use crate::jobs::worker::WorkerCommand;
 use crate::upstream::{Client, UpstreamError};
 
 /// Makes the client of the upstream. It is called when the first call needs the client.
 pub type MakeClient = Box<dyn Fn() -> Result<Client, UpstreamError> + Send + Sync>;
 
-/// What a [`Jobs`](super::Jobs) is made from. Nothing is storage or connected until it is needed.
+/// What [`Jobs`](super::Jobs) are made from. Nothing is storage or connected until it is needed.
 pub struct JobsConfig {
-    /// The state folder.
-    pub state_dir: PathBuf,
+    /// Opens the storage when the first call needs it, and again after a failure.
+    pub storage: StorageOpener,
     /// How long a job is kept after its end.
     pub keep: Duration,
     /// The most that may be spent on one UTC day. `None` sets no limit.
@@ -38,7 +38,6 @@ pub struct JobsConfig {
 impl fmt::Debug for JobsConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JobsConfig")
-            .field("state_dir", &self.state_dir)
             .field("keep", &self.keep)
             .field("budget", &self.budget)
             .finish_non_exhaustive()

@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-use super::blocking::Inner;
+use super::inner::Inner;
+use crate::jobs::blocking::blocking;
 use crate::jobs::error::JobsError;
 use crate::jobs::model::{Job, JobId};
 use crate::jobs::storage::Storage;
@@ -78,8 +79,5 @@ pub(super) async fn listen(
     id: &JobId,
 ) -> Result<watch::Receiver<i64>, JobsError> {
     let (notices, id) = (storage.notices.clone(), id.clone());
-    tokio::task::spawn_blocking(move || notices.listen(&id))
-        .await
-        .map_err(|error| JobsError::Defect(error.to_string()))?
-        .map_err(JobsError::Store)
+    blocking(move || notices.listen(&id)).await
 }

@@ -1,8 +1,8 @@
-//! The jobs: where calls are handed in, asked about, stopped and picked up.
+//! The service: submits calls, runs them, and looks up, cancels and removes their jobs.
 
-mod blocking;
 mod call;
 mod config;
+mod inner;
 mod job_watch;
 
 use std::sync::Arc;
@@ -17,15 +17,18 @@ use super::model::{Job, JobId, State};
 use super::recovery;
 use super::runner::{Ended, Runner};
 use super::storage::Storage;
-use super::store::{Filter, Rendered, SessionStore};
+use super::storage::error::StoreError;
+use super::storage::rows::{Filter, Rendered, SessionStore};
+use super::stored_request::headers_of;
 use super::update::Update;
+use crate::answers::Header;
 use crate::jobs::ledger::budget::SpendReport;
 
 pub use self::call::{Adopted, Call, Submitted};
 pub use self::config::{JobsConfig, MakeClient};
 pub use self::job_watch::Watch;
 
-use self::blocking::Inner;
+use self::inner::Inner;
 use self::job_watch::{OWNER_LOOKED_AT, listen};
 
 /// How long a detached worker may take to own its row: it starts a process and opens the store.
@@ -35,14 +38,14 @@ const CANCEL_SEEN_WITHIN: Duration = Duration::from_secs(5);
 /// No wait is longer: a length that a person typed may be beyond what a clock can count to.
 const LONGEST_WAIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Where calls are handed in. A clone is cheap and is the same jobs.
+/// The service. A clone is cheap and is the same service.
 #[derive(Clone, Debug)]
 pub struct Jobs {
     inner: Arc<Inner>,
 }
 
 impl Jobs {
-    /// A jobs. Opens nothing.
+    /// Makes the service. Nothing is opened.
     #[must_use]
     pub fn new(config: JobsConfig) -> Self {
         Self {
@@ -88,15 +91,10 @@ impl Jobs {
             stopping: self.inner.stopping.clone(),
             updates,
         };
-        let dir = runner.storage.dir.clone();
         let ended = runner.run(|| self.inner.client()).await?;
-        if let Some(dir) = dir {
-            dir.remove_silent_log(id);
-        }
-        if let Some(lease) = held.lease
-            && ended.stored
-        {
-            lease.retire();
+        self.inner.config.worker.logs.remove_if_empty(id);
+        if ended.stored {
+            held.lease.retire();
         }
         Ok(ended)
     }
@@ -177,7 +175,7 @@ impl Jobs {
         self.blocking(move |inner| {
             let storage = inner.storage()?;
             recovery::sweep(&storage, &inner.config.answers)?;
-            Ok(storage.store.list(filter, limit)?)
+            Ok(storage.rows.list(filter, limit)?)
         })
         .await
     }
@@ -187,7 +185,7 @@ impl Jobs {
     /// # Errors
     /// When the store cannot be used.
     pub async fn count_by_state(&self) -> Result<Vec<(State, u64)>, JobsError> {
-        self.blocking(|inner| Ok(inner.storage()?.store.count_by_state()?))
+        self.blocking(|inner| Ok(inner.storage()?.rows.count_by_state()?))
             .await
     }
 
@@ -224,7 +222,7 @@ impl Jobs {
         let id = id.clone();
         self.blocking(move |inner| {
             inner.job(&id)?;
-            Ok(inner.storage()?.store.outcome(&id)?)
+            Ok(inner.storage()?.rows.outcome(&id)?)
         })
         .await
     }
@@ -254,14 +252,25 @@ impl Jobs {
     pub async fn stream_capture(&self, id: &JobId) -> Result<Option<Vec<u8>>, JobsError> {
         let id = id.clone();
         self.blocking(move |inner| {
-            let Some(path) = inner.job(&id)?.capture else {
+            let Some(place) = inner.job(&id)?.capture else {
                 return Ok(None);
             };
-            match std::fs::read(&path) {
-                Ok(bytes) => Ok(Some(bytes)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(source) => Err(JobsError::Folder { path, source }),
-            }
+            let read = inner.storage()?.captures.read(&id);
+            Ok(read.map_err(|source| StoreError::Folder { place, source })?)
+        })
+        .await
+    }
+
+    /// Returns the headers of the reply that a job's capture holds; none before a reply began.
+    ///
+    /// # Errors
+    /// When the id is unknown or has expired.
+    pub async fn reply_headers(&self, id: &JobId) -> Result<Vec<Header>, JobsError> {
+        let id = id.clone();
+        self.blocking(move |inner| {
+            inner.job(&id)?;
+            let payload = inner.storage()?.rows.payload(&id)?;
+            Ok(headers_of(payload.and_then(|kept| kept.head).as_deref()))
         })
         .await
     }
@@ -277,7 +286,7 @@ impl Jobs {
             let job = inner.job(&asked)?;
             if !job.state.ended() {
                 let storage = inner.storage()?;
-                storage.store.request_cancel(&asked, storage.clock.now())?;
+                storage.rows.request_cancel(&asked, storage.clock.now())?;
             }
             Ok(())
         })
@@ -297,7 +306,7 @@ impl Jobs {
                 let state = job.state;
                 return Err(JobsError::NotEnded { id, state });
             }
-            inner.storage()?.remove(&[id])?;
+            inner.remove(&inner.storage()?, &[id])?;
             Ok(())
         })
         .await
@@ -311,8 +320,10 @@ impl Jobs {
         self.blocking(|inner| {
             let storage = inner.storage()?;
             let removed = storage.prune(inner.config.keep, usize::MAX)?;
-            storage.remove_orphans(inner.config.keep)?;
-            Ok(removed)
+            let orphans = storage.remove_orphans(inner.config.keep)?;
+            inner.remove_logs(&removed.ids)?;
+            inner.remove_logs(&orphans)?;
+            Ok(removed.rows)
         })
         .await
     }
@@ -327,7 +338,7 @@ impl Jobs {
             recovery::sweep(&storage, &inner.config.answers)?;
             let today = storage.clock.now().day();
             let since = today - i64::from(days.max(1)) + 1;
-            let rows = storage.store.spend(since)?;
+            let rows = storage.rows.spend(since)?;
             Ok(SpendReport::new(&rows, today, inner.config.budget))
         })
         .await
@@ -339,7 +350,7 @@ impl Jobs {
     /// When the store cannot be used.
     pub async fn session_store(&self) -> Result<Arc<dyn SessionStore>, JobsError> {
         let storage = self.storage().await?;
-        Ok(storage.store)
+        Ok(storage.rows)
     }
 
     /// Tells every job that runs in this process to stop: each ends as `interrupted`, with what had come.

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::super::agent_text::without_flags;
 use super::super::reply::ToolResult;
 use super::super::structured_part::Part;
-use crate::answers::cost;
 use crate::jobs::{Job, JobFault, Rendered, State};
 
 /// The address of a job's resource.
@@ -32,27 +31,15 @@ pub fn unfinished(job: &Job, elapsed_seconds: u64) -> ToolResult {
     ToolResult::new(text, part)
 }
 
-/// How far a job is, in a line.
+/// Returns how far a job is, in one line.
 #[must_use]
 pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
-    let Some(frame) = &job.progress else {
+    let Some(progress) = &job.progress else {
         return format!("{elapsed_seconds} s, no iteration finished yet");
     };
-    let count = |name: &str| frame.get(name).and_then(Value::as_u64).unwrap_or_default();
-    let cost = job
-        .cost
-        .unwrap_or_else(|| cost::so_far(count("queries"), count("tokens_in"), count("tokens_out")));
-    let queries = match count("queries") {
-        1 => "1 query".to_owned(),
-        queries => format!("{queries} queries"),
-    };
-    format!(
-        "{elapsed_seconds} s, iteration {}, {queries}, {} pages and {} passages read, about {} so far",
-        count("iteration"),
-        count("urls_analyzed"),
-        count("snippets_analyzed"),
-        job.amount(cost),
-    )
+    let cost = job.cost.unwrap_or_else(|| progress.cost_so_far());
+    let (done, cost) = (progress.done_so_far(), job.amount(cost));
+    format!("{elapsed_seconds} s, {done} read, about {cost} so far")
 }
 
 /// An ended job, with its outcome if there is one.

@@ -4,89 +4,11 @@
 //! The methods are plain blocking calls of well under a millisecond; callers on an async runtime move them to
 //! a blocking thread.
 
-use std::path::PathBuf;
-use std::time::Duration;
+use crate::answers::ResearchProgress;
 
-use serde_json::Value;
-use thiserror::Error;
-
-use super::clock::Millis;
-use super::model::{Job, JobFault, JobId, Micros, State};
-
-/// Why the store could not do what it was asked.
-#[derive(Debug, Error)]
-pub enum StoreError {
-    /// Written by a later version.
-    #[error(
-        "the job store {path} was written by a newer glovebox (schema {found}, this one knows {known}); nothing was changed. Use that version, or set GLOVEBOX_STATE_DIR to another folder"
-    )]
-    Newer {
-        /// The database.
-        path: PathBuf,
-        /// Its schema.
-        found: i64,
-        /// The newest schema this version knows.
-        known: i64,
-    },
-    /// Damaged, or not a database at all.
-    #[error(
-        "the job store {path} is damaged ({detail}); nothing was overwritten and the captures beside it are kept. Move the file away to begin a new store; `glovebox replay` reads the captures"
-    )]
-    Corrupt {
-        /// The database.
-        path: PathBuf,
-        /// What SQLite said.
-        detail: String,
-    },
-    /// No room left.
-    #[error(
-        "no room left for the job store {path} ({detail}); what was stored before is kept, and so are captures. Free some space and try again"
-    )]
-    Full {
-        /// The database.
-        path: PathBuf,
-        /// What SQLite said.
-        detail: String,
-    },
-    /// Cannot be storage, read or written.
-    #[error(
-        "the job store {path} cannot be used ({detail}); nothing was changed. Make the folder writable, or set GLOVEBOX_STATE_DIR to one that is"
-    )]
-    Unusable {
-        /// The database or its folder.
-        path: PathBuf,
-        /// What the system said.
-        detail: String,
-    },
-    /// A value that the tables do not take, or that cannot be read as what it should be. Nothing is wrong with the file.
-    #[error(
-        "the job store {path} and this glovebox disagree about a value ({detail}); nothing was changed, and what was stored before is kept. This is a defect of glovebox, please report it"
-    )]
-    Value {
-        /// The database.
-        path: PathBuf,
-        /// What SQLite said.
-        detail: String,
-    },
-    /// The file is no longer where it was storage.
-    #[error(
-        "the job store {path} was moved, replaced or removed while this process had it open; nothing was sent, since its budget and its rate limit no longer count for other processes. Restart this process to use the store that is there now"
-    )]
-    Moved {
-        /// Where the database was storage.
-        path: PathBuf,
-    },
-    /// Held by others for longer than anybody should hold it.
-    #[error(
-        "the job store {path} was held by another process for {waited:?}; nothing was changed. Try again, and look for a process that is stopped"
-    )]
-    Busy {
-        /// The database.
-        path: PathBuf,
-        /// How long was waited.
-        waited: Duration,
-    },
-}
+use super::error::StoreError;
+use crate::jobs::clock::Millis;
+use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
 
 /// A job to be stored.
 #[derive(Clone, Debug)]
@@ -108,7 +30,7 @@ pub struct NewJob {
     /// What an owner needs to carry it out, in words of the runner's own.
     pub payload: String,
     /// Where its raw stream will be, if it is kept.
-    pub capture: Option<PathBuf>,
+    pub capture: Option<String>,
     /// What is set aside for it.
     pub reserve: Micros,
     /// Whether the simulator takes the upstream's place: then it counts in no budget and in no sum of real money.
@@ -178,7 +100,7 @@ pub struct End {
     /// Something to know beside the result.
     pub note: Option<String>,
     /// The last progress frame, if one came since the last that was stored.
-    pub progress: Option<Value>,
+    pub progress: Option<ResearchProgress>,
 }
 
 /// What is known of an id.
@@ -253,6 +175,13 @@ pub enum Slot {
 
 /// A store of jobs, shared by all processes of a user.
 pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
+    /// Returns the secret that keys hashes of what must not be readable from the store. It is the same for everybody who
+    /// shares the store.
+    ///
+    /// # Errors
+    /// When it can neither be read nor made.
+    fn secret(&self) -> Result<Vec<u8>, StoreError>;
+
     /// Checks that this is still the store that other processes find. [`JobStore::insert`], [`JobStore::slot`] and
     /// [`JobStore::mark_sent`] check it as well: what is spent after a move would count for nobody else.
     ///
@@ -295,7 +224,7 @@ pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
     ///
     /// # Errors
     /// When the store cannot be used.
-    fn progress(&self, id: &JobId, frame: &Value) -> Result<(), StoreError>;
+    fn progress(&self, id: &JobId, progress: &ResearchProgress) -> Result<(), StoreError>;
 
     /// Ends a job that has not ended: state, outcome, cost and ledger in one transaction. False where it has.
     ///

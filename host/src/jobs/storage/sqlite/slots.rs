@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Transaction};
 
 use crate::jobs::clock::Millis;
 use crate::jobs::model::JobId;
-use crate::jobs::store::{Rate, Slot};
+use crate::jobs::storage::rows::{Rate, Slot};
 
 /// A last question so far in the future means that the clock was set back. What was given before counts no
 /// more then, or all callers would wait for as long as the clock went back.

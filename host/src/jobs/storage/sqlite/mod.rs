@@ -16,14 +16,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
-use serde_json::Value;
+use uuid::Uuid;
 
-use super::clock::Millis;
-use super::model::{Job, JobId, Micros, State};
-use super::state_dir::private_file;
-use super::store::{
+use crate::answers::ResearchProgress;
+use crate::jobs::clock::Millis;
+use crate::jobs::model::{Job, JobId, Micros, State};
+use crate::jobs::storage::error::StoreError;
+use crate::jobs::storage::folder::state_dir::{self, private_file};
+use crate::jobs::storage::rows::{
     End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, Slot,
-    SpendRow, StoreError,
+    SpendRow,
 };
 
 /// How long SQLite itself waits for a lock before it says "busy".
@@ -74,8 +76,10 @@ impl FileId {
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    /// Which file was storage; none in memory.
+    /// Which file was opened; none in memory.
     file: Option<FileId>,
+    /// The secret of a store in memory; that of a file is kept beside it.
+    secret: Uuid,
     connection: Mutex<Connection>,
 }
 
@@ -83,12 +87,12 @@ impl SqliteStore {
     /// Opens the database, making it or bringing it up to date where needed.
     ///
     /// # Errors
-    /// When it cannot be storage, is damaged, or was written by a later version. It is not touched then.
+    /// When it cannot be opened, is damaged, or was written by a later version. It is not touched then.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         // SQLite gives its side files the mode of the database.
         let made = private_file(path).and_then(|file| Ok(FileId::of(&file.metadata()?)));
         let file = made.map_err(|error| StoreError::Unusable {
-            path: path.to_owned(),
+            store: path.display().to_string(),
             detail: error.to_string(),
         })?;
         let connection = Connection::open(path).map_err(|error| classify(path, &error))?;
@@ -116,6 +120,7 @@ impl SqliteStore {
         let store = Self {
             path: path.to_owned(),
             file,
+            secret: Uuid::new_v4(),
             connection: Mutex::new(connection),
         };
         store.retry(|connection| {
@@ -125,6 +130,11 @@ impl SqliteStore {
         })?;
         migrate::run(&store)?;
         Ok(store)
+    }
+
+    /// Returns the store as messages name it.
+    fn name(&self) -> String {
+        self.path.display().to_string()
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -147,7 +157,7 @@ impl SqliteStore {
                 Err(error) if !is_busy(&error) => return Err(classify(&self.path, &error)),
                 Err(_) if begun.elapsed() >= RETRY_FOR => {
                     return Err(StoreError::Busy {
-                        path: self.path.clone(),
+                        store: self.name(),
                         waited: begun.elapsed(),
                     });
                 }
@@ -208,10 +218,10 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
-    let path = path.to_owned();
+    let store = path.display().to_string();
     let detail = error.to_string();
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreError::Full { path, detail },
+        Some(ErrorCode::DiskFull) => StoreError::Full { store, detail },
         Some(
             ErrorCode::ReadOnly
             | ErrorCode::CannotOpen
@@ -221,29 +231,36 @@ fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
             | ErrorCode::FileLockingProtocolFailed
             | ErrorCode::DatabaseBusy
             | ErrorCode::DatabaseLocked,
-        ) => StoreError::Unusable { path, detail },
+        ) => StoreError::Unusable { store, detail },
         Some(
             ErrorCode::DatabaseCorrupt
             | ErrorCode::NotADatabase
             // A statement that does not fit the tables: they are not what they should be.
             | ErrorCode::Unknown,
-        ) => StoreError::Corrupt { path, detail },
+        ) => StoreError::Corrupt { store, detail },
         // A constraint, a size or a type that SQLite refuses, or, without a code, a conversion that rusqlite does.
-        _ => StoreError::Value { path, detail },
+        _ => StoreError::Value { store, detail },
     }
 }
 
 impl JobStore for SqliteStore {
+    fn secret(&self) -> Result<Vec<u8>, StoreError> {
+        match self.path.parent().filter(|_| self.file.is_some()) {
+            None => Ok(self.secret.as_bytes().to_vec()),
+            Some(folder) => {
+                state_dir::secret(folder).map_err(|source| StoreError::folder(folder, source))
+            }
+        }
+    }
+
     fn in_place(&self) -> Result<(), StoreError> {
-        let Some(storage) = &self.file else {
+        let Some(opened) = &self.file else {
             return Ok(());
         };
         let there = std::fs::metadata(&self.path).map(|metadata| FileId::of(&metadata));
         match there {
-            Ok(there) if there == *storage => Ok(()),
-            _ => Err(StoreError::Moved {
-                path: self.path.clone(),
-            }),
+            Ok(there) if there == *opened => Ok(()),
+            _ => Err(StoreError::Moved { store: self.name() }),
         }
     }
 
@@ -270,8 +287,8 @@ impl JobStore for SqliteStore {
         self.write(Durability::Lazy, |tx| jobs::head(tx, id, head))
     }
 
-    fn progress(&self, id: &JobId, frame: &Value) -> Result<(), StoreError> {
-        self.write(Durability::Lazy, |tx| jobs::progress(tx, id, frame))
+    fn progress(&self, id: &JobId, progress: &ResearchProgress) -> Result<(), StoreError> {
+        self.write(Durability::Lazy, |tx| jobs::progress(tx, id, progress))
     }
 
     fn finish(&self, id: &JobId, end: &End, now: Millis) -> Result<bool, StoreError> {

@@ -1,14 +1,17 @@
 //! Reads a reply: first into the capture, then through the sandbox. Each step runs where it may block, so a
 //! slow disk or a component that spins holds up no other stream.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::JobsError;
-use super::capture::Capture;
+use super::blocking::blocking;
+use super::capture_writer::CaptureWriter;
+use super::error::JobsError;
+use super::model::JobId;
 use super::result::Cause;
 use super::stop::Level;
+use super::storage::captures::Captures;
 use crate::answers::{Event, Mode, Read, Reading, empty};
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
@@ -25,23 +28,30 @@ pub(super) struct Batch {
 }
 
 /// A reply on its way.
-pub(super) struct Reader {
+pub(super) struct ReplyReader {
     inner: Option<Inner>,
 }
 
+/// Where the raw stream of a call is kept.
+#[derive(Clone, Debug)]
+pub(super) struct CapturePlace {
+    pub(super) captures: Arc<dyn Captures>,
+    pub(super) id: JobId,
+}
+
 struct Inner {
-    path: Option<PathBuf>,
-    capture: Capture,
+    place: Option<CapturePlace>,
+    capture: CaptureWriter,
     reading: Option<Reading>,
 }
 
-impl Reader {
+impl ReplyReader {
     /// A reader that has read nothing. The capture is made when the reply begins.
-    pub(super) fn new(path: Option<PathBuf>) -> Self {
+    pub(super) fn new(place: Option<CapturePlace>) -> Self {
         Self {
             inner: Some(Inner {
-                capture: Capture::none(),
-                path,
+                capture: CaptureWriter::default(),
+                place,
                 reading: None,
             }),
         }
@@ -50,7 +60,9 @@ impl Reader {
     /// The reply begins.
     pub(super) fn begin(&mut self, reading: Reading) {
         if let Some(inner) = &mut self.inner {
-            inner.capture = Capture::open(inner.path.as_deref());
+            if let Some(place) = &inner.place {
+                inner.capture = CaptureWriter::open(&*place.captures, &place.id);
+            }
             inner.reading = Some(reading);
         }
     }
@@ -62,12 +74,11 @@ impl Reader {
         stop: Level,
     ) -> Result<Result<Batch, SandboxError>, JobsError> {
         let mut inner = self.inner.take().ok_or_else(lost)?;
-        let (inner, batch) = tokio::task::spawn_blocking(move || {
+        let (inner, batch) = blocking(move || {
             let batch = inner.push(&pieces, &stop);
-            (inner, batch)
+            Ok::<_, JobsError>((inner, batch))
         })
-        .await
-        .map_err(|error| JobsError::Defect(error.to_string()))?;
+        .await?;
         self.inner = Some(inner);
         Ok(batch)
     }
@@ -75,9 +86,7 @@ impl Reader {
     /// The end: the outcome, and what to know where the capture is not whole.
     pub(super) async fn finish(mut self, mode: Mode) -> Result<(Read, Option<String>), JobsError> {
         let inner = self.inner.take().ok_or_else(lost)?;
-        tokio::task::spawn_blocking(move || inner.finish(mode))
-            .await
-            .map_err(|error| JobsError::Defect(error.to_string()))
+        blocking(move || Ok::<_, JobsError>(inner.finish(mode))).await
     }
 }
 
@@ -132,8 +141,9 @@ impl Inner {
             };
             return (nothing, lost);
         };
-        let path = self.path;
-        let read = reading.finish(|| path.and_then(|path| std::fs::read(path).ok()));
+        let place = self.place;
+        let read =
+            reading.finish(|| place.and_then(|place| place.captures.read(&place.id).ok()?));
         (read, lost)
     }
 }

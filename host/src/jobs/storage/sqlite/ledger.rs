@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
 use crate::jobs::model::{JobId, Micros};
-use crate::jobs::store::{Settlement, SpendRow};
+use crate::jobs::storage::rows::{Settlement, SpendRow};
 
 /// What follows the name of a tool in the rows of simulated calls.
 const SIMULATED: &str = " (simulated)";

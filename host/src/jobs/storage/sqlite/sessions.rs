@@ -4,7 +4,8 @@ use rusqlite::{OptionalExtension as _, Transaction};
 
 use super::{Durability, SqliteStore};
 use crate::jobs::clock::Millis;
-use crate::jobs::store::{SessionStore, StoreError, StoredSession};
+use crate::jobs::storage::error::StoreError;
+use crate::jobs::storage::rows::{SessionStore, StoredSession};
 
 impl SessionStore for SqliteStore {
     fn put_session(&self, session: &StoredSession, now: Millis) -> Result<(), StoreError> {

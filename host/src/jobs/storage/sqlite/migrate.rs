@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{SqliteStore, StoreError};
+use super::SqliteStore;
+use crate::jobs::storage::error::StoreError;
 
 /// Every step, in order; a step that was released is never changed.
 const STEPS: &[&str] = &[
@@ -34,7 +35,7 @@ pub(super) fn run(store: &SqliteStore) -> Result<(), StoreError> {
         Schema::Current => Ok(()),
         Schema::Newer(found) => Err(newer(store, found)),
         Schema::Foreign => Err(StoreError::Corrupt {
-            path: store.path.clone(),
+            store: store.name(),
             detail: "it is the database of another program".to_owned(),
         }),
         Schema::Older => store
@@ -45,7 +46,7 @@ pub(super) fn run(store: &SqliteStore) -> Result<(), StoreError> {
 
 fn newer(store: &SqliteStore, found: i64) -> StoreError {
     StoreError::Newer {
-        path: store.path.clone(),
+        store: store.name(),
         found,
         known: known(),
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::model::JobId;
+use crate::jobs::model::JobId;
 
 /// Mode of the folders: the owner alone.
 const DIR_MODE: u32 = 0o700;
@@ -30,18 +30,26 @@ impl StateDir {
     /// # Errors
     /// When it cannot be made.
     pub fn create(root: &Path) -> io::Result<Self> {
-        let dir = Self {
+        let state_dir = Self {
             root: root.to_owned(),
         };
         for dir in [
             root.to_owned(),
-            dir.captures(),
-            dir.locks(),
-            dir.worker_logs(),
+            state_dir.captures(),
+            state_dir.locks(),
+            state_dir.worker_logs(),
         ] {
             private_dir(&dir)?;
         }
-        Ok(dir)
+        Ok(state_dir)
+    }
+
+    /// Names a folder, and makes nothing.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
     }
 
     /// The folder itself.
@@ -56,44 +64,19 @@ impl StateDir {
         self.root.join("jobs.db")
     }
 
-    /// Returns the secret of this folder, made by the first who needs it. It keys hashes of what must not be readable from
-    /// the store.
-    ///
-    /// # Errors
-    /// When it can neither be read nor made.
-    pub fn secret(&self) -> io::Result<Vec<u8>> {
-        let path = self.root.join("secret");
-        match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            read => return read,
-        }
-        // Written whole before it has its name, so that nobody reads a part; the first to name its own wins.
-        let mut file = tempfile::NamedTempFile::new_in(&self.root)?;
-        for _ in 0..SECRET_PARTS {
-            file.write_all(Uuid::new_v4().as_bytes())?;
-        }
-        file.as_file().sync_all()?;
-        match file.persist_noclobber(&path) {
-            Ok(_) => {}
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.error),
-        }
-        fs::read(path)
-    }
-
     /// The folder of the raw streams.
     #[must_use]
     pub fn captures(&self) -> PathBuf {
         self.root.join("captures")
     }
 
-    /// The folder of the locks that show who is alive.
+    /// The folder of the locks that are the leases.
     #[must_use]
     pub fn locks(&self) -> PathBuf {
         self.root.join("locks")
     }
 
-    /// The folder of what workers say.
+    /// The folder of the logs of workers.
     #[must_use]
     pub fn worker_logs(&self) -> PathBuf {
         self.root.join("workers")
@@ -111,44 +94,44 @@ impl StateDir {
         self.locks().join(format!("{id}.lock"))
     }
 
-    /// What a job's worker said.
+    /// The log of a job's worker.
     #[must_use]
     pub fn worker_log(&self, id: &JobId) -> PathBuf {
         self.worker_logs().join(format!("{id}.log"))
     }
+}
 
-    /// The ids that files are named after which nobody has written to for so long.
-    #[must_use]
-    pub fn ids_of_files_older_than(&self, age: Duration) -> BTreeSet<JobId> {
-        [self.captures(), self.locks(), self.worker_logs()]
-            .into_iter()
-            .filter_map(|folder| fs::read_dir(folder).ok())
-            .flatten()
-            .flatten()
-            .filter(|entry| written_longer_ago_than(entry, age))
-            .filter_map(|entry| entry.path().file_stem()?.to_str()?.parse().ok())
-            .collect()
+/// Returns the secret of a state folder, made by the first process that needs it.
+///
+/// # Errors
+/// When it can neither be read nor made.
+pub fn secret(root: &Path) -> io::Result<Vec<u8>> {
+    let path = root.join("secret");
+    match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        read => return read,
     }
+    // Written whole before it has its name, so that nobody reads a part; the first to name its own wins.
+    let mut file = tempfile::NamedTempFile::new_in(root)?;
+    for _ in 0..SECRET_PARTS {
+        file.write_all(Uuid::new_v4().as_bytes())?;
+    }
+    file.as_file().sync_all()?;
+    match file.persist_noclobber(&path) {
+        Ok(_) => {}
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error.error),
+    }
+    fs::read(path)
+}
 
-    /// Removes what a worker said, if it said nothing.
-    pub fn remove_silent_log(&self, id: &JobId) {
-        let log = self.worker_log(id);
-        if fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
-            // It stays until its job is removed otherwise.
-            let _ = fs::remove_file(log);
-        }
-    }
-
-    /// Removes every file of a job. What is already gone is no error.
-    ///
-    /// # Errors
-    /// When a file is there and cannot be removed.
-    pub fn remove_files(&self, id: &JobId) -> io::Result<()> {
-        for path in [self.capture(id), self.worker_log(id), self.lock(id)] {
-            gone(fs::remove_file(path))?;
-        }
-        Ok(())
-    }
+/// Returns the ids that the files of a folder are named after which nobody has written to for so long.
+pub(super) fn ids_of_old_files(folder: &Path, age: Duration) -> BTreeSet<JobId> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| written_longer_ago_than(entry, age))
+        .filter_map(|entry| entry.path().file_stem()?.to_str()?.parse().ok())
+        .collect()
 }
 
 fn written_longer_ago_than(entry: &DirEntry, age: Duration) -> bool {
@@ -156,8 +139,8 @@ fn written_longer_ago_than(entry: &DirEntry, age: Duration) -> bool {
     written.is_ok_and(|at| at.elapsed().is_ok_and(|elapsed| elapsed > age))
 }
 
-/// Takes "not found" as done.
-fn gone(removed: io::Result<()>) -> io::Result<()> {
+/// Takes "not found" for removed.
+pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -178,7 +161,7 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 
-/// How a private file is storage: for reading and writing, made where it is missing, never emptied.
+/// How a private file is opened: for reading and writing, made where it is missing, never emptied.
 fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -193,7 +176,7 @@ fn private_options() -> OpenOptions {
 /// Opens or makes a file that its owner alone can read.
 ///
 /// # Errors
-/// When it cannot be storage.
+/// When it cannot be opened.
 pub fn private_file(path: &Path) -> io::Result<File> {
     private_options().open(path)
 }
@@ -201,7 +184,7 @@ pub fn private_file(path: &Path) -> io::Result<File> {
 /// As [`private_file`], writing at the end.
 ///
 /// # Errors
-/// When it cannot be storage.
+/// When it cannot be opened.
 pub fn private_append(path: &Path) -> io::Result<File> {
     private_options().append(true).open(path)
 }

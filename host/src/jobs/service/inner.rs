@@ -1,7 +1,6 @@
-//! What the jobs does on a thread that may block.
+//! What the service does on a thread that may block.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,13 +9,15 @@ use tokio_util::sync::CancellationToken;
 use super::call::{Adopted, Call, Submitted};
 use super::config::JobsConfig;
 use crate::answers::Mode;
+use crate::jobs::blocking::blocking;
 use crate::jobs::clock::Millis;
 use crate::jobs::error::JobsError;
-use crate::jobs::lease::Lease;
+use crate::jobs::ledger::reservation::{Reserved, reserve, take};
 use crate::jobs::model::{Job, JobId, Micros};
 use crate::jobs::recovery;
 use crate::jobs::storage::Storage;
-use crate::jobs::store::{Inserted, Lookup, NewJob, StoreError};
+use crate::jobs::storage::leases::Lease;
+use crate::jobs::storage::rows::{Lookup, NewJob};
 use crate::jobs::stored_request::StoredRequest;
 use crate::jobs::worker;
 use crate::upstream::Client;
@@ -26,13 +27,13 @@ const PRUNED_EVERY: Duration = Duration::from_secs(300);
 /// So many batches of them are removed then, so that nobody waits long for something else.
 const PRUNED_IN_PASSING: usize = 2;
 
-/// What all clones of a jobs share.
+/// What all clones of the service share.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) config: JobsConfig,
     storage: Mutex<Option<Storage>>,
     pruned: Mutex<Option<Instant>>,
-    /// Stands in where the folder cannot be used: single answers need none.
+    /// Takes the storage's place where that cannot be used: single answers need none.
     fallback: OnceLock<Storage>,
     client: OnceLock<Client>,
     held: Mutex<HashMap<JobId, Held>>,
@@ -42,7 +43,7 @@ pub(super) struct Inner {
 /// A job that this process owns and does not run yet.
 #[derive(Debug)]
 pub(super) struct Held {
-    pub(super) lease: Option<Lease>,
+    pub(super) lease: Lease,
     pub(super) storage: Storage,
 }
 
@@ -65,16 +66,14 @@ impl Inner {
         call: impl FnOnce(&Self) -> Result<T, JobsError> + Send + 'static,
     ) -> Result<T, JobsError> {
         let inner = Arc::clone(self);
-        tokio::task::spawn_blocking(move || call(&inner))
-            .await
-            .map_err(|error| JobsError::Defect(error.to_string()))?
+        blocking(move || call(&inner)).await
     }
 
     pub(super) fn held(&self) -> MutexGuard<'_, HashMap<JobId, Held>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The store, storage by the first who needs it. A failure is not kept: the next call tries again.
+    /// Returns the storage, opened by the first who needs it. A failure is not kept: the next call tries again.
     pub(super) fn storage(&self) -> Result<Storage, JobsError> {
         let storage = self.open()?;
         self.prune_sometimes(&storage);
@@ -86,10 +85,10 @@ impl Inner {
         if let Some(storage) = storage.as_ref() {
             return Ok(storage.clone());
         }
-        let fresh = Storage::folder(&self.config.state_dir, Arc::clone(&self.config.clock))?;
-        recovery::sweep(&fresh, &self.config.answers)?;
-        *storage = Some(fresh.clone());
-        Ok(fresh)
+        let opened = (self.config.storage)(Arc::clone(&self.config.clock))?;
+        recovery::sweep(&opened, &self.config.answers)?;
+        *storage = Some(opened.clone());
+        Ok(opened)
     }
 
     /// Removes some of what has expired, at the start and every few minutes: a process that stays would
@@ -102,9 +101,26 @@ impl Inner {
             }
             *pruned = Some(Instant::now());
         }
-        if let Err(error) = storage.prune(self.config.keep, PRUNED_IN_PASSING) {
+        let pruned = storage
+            .prune(self.config.keep, PRUNED_IN_PASSING)
+            .map_err(JobsError::from)
+            .and_then(|removed| self.remove_logs(&removed.ids));
+        if let Err(error) = pruned {
             tracing::warn!(%error, "expired jobs cannot be removed");
         }
+    }
+
+    /// Removes ended jobs and everything that is kept of them.
+    pub(super) fn remove(&self, storage: &Storage, ids: &[JobId]) -> Result<(), JobsError> {
+        storage.remove(ids)?;
+        self.remove_logs(ids)
+    }
+
+    pub(super) fn remove_logs(&self, ids: &[JobId]) -> Result<(), JobsError> {
+        for id in ids {
+            self.config.worker.logs.remove(id)?;
+        }
+        Ok(())
     }
 
     pub(super) fn client(&self) -> Result<Client, JobsError> {
@@ -116,13 +132,13 @@ impl Inner {
     }
 
     pub(super) fn submit(&self, call: &Call) -> Result<Submitted, JobsError> {
-        let work = self.checked(call)?;
+        let request = self.checked(call)?;
         match self
             .storage()
-            .and_then(|storage| self.insert(call, &work, &storage))
+            .and_then(|storage| self.insert(call, &request, &storage))
         {
             Err(error) if self.can_do_without(call, &error) => {
-                let mut submitted = self.insert(call, &work, &self.fallback()?)?;
+                let mut submitted = self.insert(call, &request, &self.fallback()?)?;
                 submitted.warnings.push(format!(
                     "{error}. This answer is given all the same, but it is not stored and not in `spend`"
                 ));
@@ -155,108 +171,91 @@ impl Inner {
         )
     }
 
-    /// Whether a call may be made though the store cannot be used.
+    /// Whether a call may be made though the storage cannot be used. Where the storage was moved there is another ledger
+    /// now, in which this call should be.
     fn can_do_without(&self, call: &Call, error: &JobsError) -> bool {
-        let unusable = matches!(error, JobsError::Store(_) | JobsError::Folder { .. });
-        // There is another ledger now, in which this call should be.
-        let moved = matches!(error, JobsError::Store(StoreError::Moved { .. }));
-        unusable && !moved && call.mode == Mode::Answer && self.config.budget.is_none()
+        let unusable = matches!(error, JobsError::Store(error) if !error.is_moved());
+        unusable && call.mode == Mode::Answer && self.config.budget.is_none()
     }
 
     fn fallback(&self) -> Result<Storage, JobsError> {
         if let Some(storage) = self.fallback.get() {
             return Ok(storage.clone());
         }
-        let made = Storage::memory(Arc::clone(&self.config.clock))?;
+        let made = Storage::in_memory(Arc::clone(&self.config.clock))?;
         Ok(self.fallback.get_or_init(|| made).clone())
     }
 
     fn insert(
         &self,
         call: &Call,
-        work: &StoredRequest,
+        request: &StoredRequest,
         storage: &Storage,
     ) -> Result<Submitted, JobsError> {
         // Before anything is made in the folder that is there now.
-        storage.store.in_place()?;
+        storage.rows.in_place()?;
         // Reservations of the dead would count against the budget, and a dead job must not be taken for a
         // running one that asks the same.
         if self.config.budget.is_some() || call.mode == Mode::Research {
             recovery::sweep(storage, &self.config.answers)?;
         }
-        let id = JobId::new();
-        let lease = storage.dir.as_ref().map(|dir| dir.lock(&id));
-        let lease = lease.map(|path| take(path, &id)).transpose()?;
-        let job = NewJob {
-            id: id.clone(),
-            tool: call.tool.clone(),
-            mode: call.mode.name().to_owned(),
-            query: call.question.query.clone(),
-            fingerprint: self.fingerprint(call, work, storage, &id)?,
-            dedupe: call.mode == Mode::Research,
-            listed: call.mode == Mode::Research,
-            payload: work.to_text()?,
-            capture: storage
-                .dir
-                .as_ref()
-                .filter(|_| call.capture)
-                .map(|dir| dir.capture(&id)),
-            reserve: call.estimate,
-            simulated: call.simulate.is_some(),
-        };
-        let inserted = storage
-            .store
-            .insert(&job, self.config.budget, storage.clock.now());
-        let (job, already_running) = match inserted {
-            Ok(Inserted::New(job)) => (job, false),
-            Ok(Inserted::Running(job)) => (job, true),
-            Ok(Inserted::OverBudget { spent, reserved }) => {
-                retire(lease);
-                return Err(JobsError::OverBudget {
-                    estimate: call.estimate,
-                    budget: self.config.budget.unwrap_or_default(),
-                    spent,
-                    reserved,
-                });
-            }
-            Err(error) => {
-                retire(lease);
-                return Err(error.into());
+        let new = self.new_job(call, request, storage)?;
+        let (job, already_running) = match reserve(storage, &new, self.config.budget)? {
+            Reserved::Running(job) => (job, true),
+            Reserved::New(job, lease) => {
+                let storage = storage.clone();
+                self.held().insert(new.id, Held { lease, storage });
+                (job, false)
             }
         };
-        if already_running {
-            retire(lease);
-        } else {
-            let storage = storage.clone();
-            self.held().insert(id, Held { lease, storage });
-        }
         Ok(Submitted {
-            job,
+            job: *job,
             already_running,
             warnings: Vec::new(),
         })
     }
 
-    /// Equal for calls that would be answered and billed alike. Only research is looked for by it.
+    fn new_job(
+        &self,
+        call: &Call,
+        request: &StoredRequest,
+        storage: &Storage,
+    ) -> Result<NewJob, JobsError> {
+        let id = JobId::new();
+        let research = call.mode == Mode::Research;
+        // Only a research that runs already takes the place of one that asks the same.
+        let fingerprint = if research {
+            self.fingerprint(call, request, storage)?
+        } else {
+            id.to_string()
+        };
+        Ok(NewJob {
+            capture: storage.captures.place(&id).filter(|_| call.capture),
+            id,
+            tool: call.tool.clone(),
+            mode: call.mode.name().to_owned(),
+            query: call.question.query.clone(),
+            fingerprint,
+            dedupe: research,
+            listed: research,
+            payload: request.to_text()?,
+            reserve: call.estimate,
+            simulated: call.simulate.is_some(),
+        })
+    }
+
+    /// Returns what is equal for calls that would be answered and billed alike.
     fn fingerprint(
         &self,
         call: &Call,
-        work: &StoredRequest,
+        request: &StoredRequest,
         storage: &Storage,
-        id: &JobId,
     ) -> Result<String, JobsError> {
-        let Some(dir) = storage.dir.as_ref().filter(|_| call.mode == Mode::Research) else {
-            return Ok(id.to_string());
-        };
-        let secret = dir.secret().map_err(|source| JobsError::Folder {
-            path: dir.root().to_owned(),
-            source,
-        })?;
         let account = match call.simulate {
             Some(_) => None,
             None => Some(self.client()?),
         };
-        work.fingerprint(&secret, account.as_ref())
+        request.fingerprint(&storage.rows.secret()?, account.as_ref())
     }
 
     pub(super) fn job(&self, id: &JobId) -> Result<Job, JobsError> {
@@ -269,74 +268,44 @@ impl Inner {
         found(&storage, id)
     }
 
-    /// What is kept for a day is gone after it, whether or not somebody came to remove it.
+    /// A job that is to be kept for a day is expired after it, whether or not somebody came to remove it.
     fn unless_expired(&self, storage: &Storage, job: Job, ended: Millis) -> Result<Job, JobsError> {
         let keep = i64::try_from(self.config.keep.as_millis()).unwrap_or(i64::MAX);
         if ended.plus(keep) >= storage.clock.now() {
             return Ok(job);
         }
-        storage.remove(std::slice::from_ref(&job.id))?;
+        self.remove(storage, std::slice::from_ref(&job.id))?;
         found(storage, &job.id)
     }
 
     pub(super) fn start_worker(&self, id: &JobId) -> Result<worker::Started, JobsError> {
-        let held = self
-            .held()
-            .remove(id)
-            .ok_or_else(|| JobsError::NotOwner(id.clone()))?;
-        let (Some(lease), Some(dir)) = (&held.lease, &held.storage.dir) else {
-            return Err(JobsError::NotOwner(id.clone()));
-        };
-        // The worker shares the lease from its first instruction; this process lets go of it at the end of
+        let held = self.held().remove(id);
+        let held = held.ok_or_else(|| JobsError::NotOwner(id.clone()))?;
+        // The worker shares the lease from its first instruction; this process gives its own share up at the end of
         // this function, so that the lease is the worker's alone.
-        worker::start(&self.config.worker, id, lease, dir)
+        worker::start(&self.config.worker, id, &*held.lease)
     }
 
     pub(super) fn adopt(&self, id: &JobId) -> Result<Adopted, JobsError> {
         let storage = self.storage()?;
-        let Some(dir) = &storage.dir else {
-            return Err(JobsError::NotOwner(id.clone()));
-        };
-        let path = dir.lock(id);
-        let failed = |source| JobsError::Folder {
-            path: path.clone(),
-            source,
-        };
-        let lease = match Lease::inherited(&path).map_err(failed)? {
+        let lease = match storage.leases.inherited(id)? {
             Some(lease) => lease,
-            None => take(path.clone(), id)?,
+            None => take(&storage, id)?,
         };
         found(&storage, id)?;
-        let payload = storage
-            .store
-            .payload(id)?
-            .ok_or_else(|| JobsError::Unknown(id.to_string()))?;
-        let work = StoredRequest::parse(&payload.payload)?;
-        let lease = Some(lease);
+        let payload = storage.rows.payload(id)?;
+        let payload = payload.ok_or_else(|| JobsError::Unknown(id.to_string()))?;
+        let request = StoredRequest::parse(&payload.payload)?;
         self.held().insert(id.clone(), Held { lease, storage });
         Ok(Adopted {
-            simulate: work.simulate().cloned(),
-            deadline: work.deadline(),
+            simulate: request.simulate().cloned(),
+            deadline: request.deadline(),
         })
     }
 }
 
-fn retire(lease: Option<Lease>) {
-    if let Some(lease) = lease {
-        lease.retire();
-    }
-}
-
-fn take(path: PathBuf, id: &JobId) -> Result<Lease, JobsError> {
-    match Lease::take(&path) {
-        Ok(Some(lease)) => Ok(lease),
-        Ok(None) => Err(JobsError::NotOwner(id.clone())),
-        Err(source) => Err(JobsError::Folder { path, source }),
-    }
-}
-
 fn found(storage: &Storage, id: &JobId) -> Result<Job, JobsError> {
-    match storage.store.lookup(id)? {
+    match storage.rows.lookup(id)? {
         Lookup::Found(job) => Ok(*job),
         Lookup::Expired(at) => Err(JobsError::Expired { id: id.clone(), at }),
         Lookup::Unknown => Err(JobsError::Unknown(id.to_string())),

@@ -1,14 +1,12 @@
 //! Rows of jobs. Every function runs inside a transaction of its caller's.
 
-use std::path::PathBuf;
-
 use rusqlite::{OptionalExtension, Row, Transaction, named_params};
-use serde_json::Value;
 
 use super::ledger;
+use crate::answers::ResearchProgress;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
-use crate::jobs::store::{
+use crate::jobs::storage::rows::{
     End, Filter, Inserted, Lookup, Marked, NewJob, Payload, Rendered, Settlement,
 };
 
@@ -53,7 +51,7 @@ fn job_of(row: &Row<'_>) -> rusqlite::Result<Job> {
             .map_err(|error| bad(10, error))?,
         cost: row.get::<_, Option<i64>>(11)?.map(Micros),
         reserved: Micros(row.get(12)?),
-        capture: row.get::<_, Option<String>>(13)?.map(PathBuf::from),
+        capture: row.get::<_, Option<String>>(13)?,
         error: kind.map(|kind| JobFault::new(kind, message.unwrap_or_default())),
         note: row.get(16)?,
         revision: row.get(17)?,
@@ -94,7 +92,6 @@ pub(super) fn insert(
         }
     }
     let revision = revision(tx)?;
-    let capture = job.capture.as_ref().map(|path| path.to_string_lossy());
     tx.prepare_cached(
         "INSERT INTO job (id, revision, tool, mode, query, fingerprint, listed, state, created, capture, reserved, simulated)
          VALUES (:id, :revision, :tool, :mode, :query, :fingerprint, :listed, :state, :created, :capture, :reserved, :simulated)",
@@ -102,7 +99,7 @@ pub(super) fn insert(
     .execute(named_params! {
         ":id": job.id.as_str(), ":revision": revision, ":tool": job.tool, ":mode": job.mode,
         ":query": job.query, ":fingerprint": job.fingerprint, ":listed": job.listed,
-        ":state": State::Queued.as_str(), ":created": now.0, ":capture": capture,
+        ":state": State::Queued.as_str(), ":created": now.0, ":capture": job.capture,
         ":reserved": job.reserve.0, ":simulated": job.simulated.then_some(true),
     })?;
     tx.prepare_cached("INSERT INTO payload (id, payload) VALUES (?1, ?2)")?
@@ -162,13 +159,21 @@ pub(super) fn head(tx: &Transaction<'_>, id: &JobId, head: &str) -> rusqlite::Re
     Ok(())
 }
 
-pub(super) fn progress(tx: &Transaction<'_>, id: &JobId, frame: &Value) -> rusqlite::Result<()> {
+pub(super) fn progress(
+    tx: &Transaction<'_>,
+    id: &JobId,
+    progress: &ResearchProgress,
+) -> rusqlite::Result<()> {
     let revision = revision(tx)?;
     tx.prepare_cached(
         "UPDATE job SET progress = ?2, revision = ?3 WHERE id = ?1 AND ended IS NULL",
     )?
-    .execute((id.as_str(), frame.to_string(), revision))?;
+    .execute((id.as_str(), json(progress), revision))?;
     Ok(())
+}
+
+fn json(progress: &ResearchProgress) -> String {
+    serde_json::to_string(progress).unwrap_or_default()
 }
 
 pub(super) fn finish(
@@ -191,7 +196,7 @@ pub(super) fn finish(
         )?
         .execute(named_params! {
             ":state": end.state.as_str(), ":now": now.0, ":revision": revision, ":cost": cost,
-            ":progress": end.progress.as_ref().map(Value::to_string),
+            ":progress": end.progress.as_ref().map(json),
             ":kind": end.error.as_ref().map(|error| &error.kind),
             ":message": end.error.as_ref().map(|error| &error.message),
             ":note": end.note, ":whole": end.whole, ":captured": end.captured, ":id": id.as_str(),

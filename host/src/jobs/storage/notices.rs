@@ -1,5 +1,5 @@
-//! Hearing of changes that any process makes. One thread a process asks the store what changed, twenty times a
-//! second and only while somebody listens; a question that finds nothing costs some microseconds.
+//! Notices of changes that any process makes. One thread per process asks the store what changed, twenty times a second and
+//! only while somebody listens; a query that finds nothing costs some microseconds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::model::JobId;
-use super::store::{JobStore, StoreError};
+use super::error::StoreError;
+use super::rows::JobStore;
+use crate::jobs::model::JobId;
 
 /// How often the store is asked. A cancellation must reach the upstream within a second.
 const EVERY: Duration = Duration::from_millis(50);
@@ -22,24 +23,29 @@ struct State {
     asking: bool,
 }
 
-/// Tells listeners that their jobs changed.
+/// Notifies listeners of changes of their jobs.
 #[derive(Clone, Debug)]
-pub(super) struct ChangeNotices {
+pub struct ChangeNotices {
     store: Arc<dyn JobStore>,
     state: Arc<Mutex<State>>,
 }
 
 impl ChangeNotices {
-    pub(super) fn new(store: Arc<dyn JobStore>) -> Self {
+    /// Returns notices of a store. Nobody listens yet.
+    #[must_use]
+    pub fn new(store: Arc<dyn JobStore>) -> Self {
         Self {
             store,
             state: Arc::default(),
         }
     }
 
-    /// Hears of every change of a job from now on, by its revision.
-    pub(super) fn listen(&self, id: &JobId) -> Result<watch::Receiver<i64>, StoreError> {
-        // Read before the listener is in place: a change in between is told rather than missed.
+    /// Returns a receiver of the revision of every change of a job from now on.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub fn listen(&self, id: &JobId) -> Result<watch::Receiver<i64>, StoreError> {
+        // Read before the listener is in place: a change in between is reported rather than missed.
         let since = self.store.revision()?;
         let mut state = self.lock();
         let receiver = state
@@ -76,10 +82,10 @@ impl ChangeNotices {
                 Ok(changes) => {
                     for (id, revision) in changes {
                         since = since.max(revision);
-                        self.tell(&id, revision);
+                        self.notify(&id, revision);
                     }
                 }
-                Err(error) => tracing::warn!(%error, "cannot hear of changes of jobs"),
+                Err(error) => tracing::warn!(%error, "cannot read which jobs changed"),
             }
         }
     }
@@ -93,7 +99,7 @@ impl ChangeNotices {
         state.asking
     }
 
-    fn tell(&self, id: &JobId, revision: i64) {
+    fn notify(&self, id: &JobId, revision: i64) {
         if let Some(sender) = self.lock().listeners.get(id) {
             sender.send_replace(revision);
         }
