@@ -726,6 +726,14 @@ fn neither_token_nor_key_is_in_logs_errors_metrics_or_the_process_list() {
     let bearer = format!("Bearer {token}");
     let authorized = ("authorization", bearer.as_str());
     assert_eq!(status_of(serve.port, &config, &token), 200);
+    // The library of HTTP/2 has a log of its own.
+    let h2 = trusting(ca(&serve), &["h2"]);
+    let url = format!("https://localhost:{}/__mcp/metrics", serve.port);
+    let request_of_h2 = http::Request::get(url).header("authorization", &bearer);
+    let request_of_h2 = request_of_h2.body(Full::default()).unwrap();
+    let sent = async { h2_send(h2_tls(serve.port, &h2).await, request_of_h2).await };
+    let sent = tokio::runtime::Runtime::new().unwrap().block_on(sent);
+    assert_eq!(sent.unwrap().0, 200);
     let mut said = String::new();
     for (method, path, headers, body) in [
         ("GET", "/__mcp/metrics", vec![authorized], String::new()),

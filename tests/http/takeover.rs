@@ -448,8 +448,10 @@ fn of_three_contenders_one_serves_in_the_end() {
         assert!(ended < 3, "none is left");
         (ended == 2).then_some(())
     });
-    let (head, body) = post(port, &session, &call(1, "status", json!({})));
-    assert_eq!(head.status, 200, "{body}");
+    // It may be about to listen still.
+    let status = call(1, "status", json!({}));
+    let (status, body) = insist(port, &session, &status, &AtomicUsize::new(0));
+    assert_eq!(status, 200, "{body}");
     for child in std::mem::take(&mut contenders.0) {
         let mut child = child;
         if child.try_wait().unwrap().is_none() {

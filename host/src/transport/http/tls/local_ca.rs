@@ -33,6 +33,8 @@ const LEAF_DAYS: i64 = 396;
 const RENEWED_DAYS: i64 = 60;
 /// How long before now a certificate begins, in days: the clocks of clients differ.
 const CLOCKS_DIFFER_DAYS: i64 = 1;
+/// The longest part of a host name, in bytes: the limit of the domain name system.
+const LONGEST_LABEL: usize = 63;
 /// Milliseconds of a day.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 /// The names and addresses of the loopback.
@@ -159,10 +161,17 @@ impl LocalCa {
 
 /// Returns a host name as a certificate can have it, unless it is an address, malformed, or the loopback's.
 fn usable_name(host: &str) -> Option<String> {
-    match Host::parse(host) {
-        Ok(Host::Name(name)) if name != "localhost" && !name.contains('_') => Some(name),
-        _ => None,
-    }
+    let Ok(Host::Name(name)) = Host::parse(host) else {
+        return None;
+    };
+    let labels_fit = name.split('.').all(|label| {
+        let inner = !label.starts_with('-') && !label.ends_with('-');
+        (1..=LONGEST_LABEL).contains(&label.len()) && inner && !label.contains('_')
+    });
+    let last = name.rsplit('.').next().unwrap_or_default();
+    // A name that ends in a number would be taken for an address.
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
+    (name != "localhost" && labels_fit && !is_number).then_some(name)
 }
 
 /// Makes an authority in a folder of its own and moves that into place, so that nobody sees half of one.

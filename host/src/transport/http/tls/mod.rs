@@ -301,7 +301,19 @@ mod tests {
             ("localhost 127.0.0.1 ::1", &authority)
         );
         assert_eq!(names(None).0, "localhost 127.0.0.1 ::1");
-        for odd in ["", "127.0.0.1", "a b", "under_score", "localhost"] {
+        for odd in [
+            "",
+            "127.0.0.1",
+            "a b",
+            "under_score",
+            "localhost",
+            "12345",
+            "box.7",
+            "-box",
+            "box-",
+            "box.",
+            "a..b",
+        ] {
             assert_eq!(names(Some(odd)).0, "localhost 127.0.0.1 ::1", "{odd}");
         }
     }
