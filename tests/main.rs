@@ -14,6 +14,7 @@ mod browser;
 mod caps;
 mod clients;
 mod connect;
+mod connect_http;
 mod examples;
 mod faults;
 mod files;

@@ -23,8 +23,6 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use glovebox::jobs::clock::WallClock;
-use glovebox::transport::http::gate::Mode;
-use glovebox::transport::http::limits::Limits;
 use glovebox::transport::http::listener::{self, ListenAddress};
 use glovebox::transport::http::token::TokenFile;
 use glovebox::transport::http::{Channel, Config, Endpoint, Http, Start, run};
@@ -132,14 +130,7 @@ async fn serve() {
     let address: ListenAddress = ":0".parse().unwrap();
     let sockets = address.bind().await.unwrap();
     let port = sockets[0].local_addr().unwrap().port();
-    let config = Config {
-        mode: Mode::Local {
-            require_token: false,
-        },
-        allowed_origins: Vec::new(),
-        token: TokenFile::new(PathBuf::from("/nonexistent/token")),
-        limits: Limits::default(),
-    };
+    let config = Config::local(TokenFile::new(PathBuf::from("/nonexistent/token")));
     let echoes = Arc::new(Echoes(Arc::new(schema())));
     let http = Http::new(config, port, echoes, None, Arc::new(WallClock));
     println!("{port}");

@@ -13,10 +13,14 @@ const target = process.argv[2];
 /** Whether the older of the two HTTP transports is used, which only the older era has. */
 export const olderHttp = target.endsWith('/sse');
 
+/** What a server that asks for a token wants with every request. */
+const token = process.env.GLOVEBOX_TOKEN;
+const options = token ? { requestInit: { headers: { Authorization: `Bearer ${token}` } } } : {};
+
 /** A transport of the client's own to the server. */
 export function transport({ Stdio, Http, Sse }) {
-  if (olderHttp) return new Sse(new URL(target));
-  if (target.startsWith('http')) return new Http(new URL(target));
+  if (olderHttp) return new Sse(new URL(target), options);
+  if (target.startsWith('http')) return new Http(new URL(target), options);
   return new Stdio({ command: target, args: ['stdio'], env: { ...process.env }, stderr: 'inherit' });
 }
 

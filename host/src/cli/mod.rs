@@ -169,9 +169,13 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Component(component)) => runtime::block_on(async { component.run() })?,
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
         Some(Command::Audit(audit)) => runtime::block_on(audit.run(&settings))?,
-        Some(Command::Connect(connect)) => {
-            runtime::block_on(async { connect.run(&cli.flags, settings.simulate.value) })?
-        }
+        Some(Command::Connect(connect)) => runtime::block_on(async {
+            connect.run(
+                &cli.flags,
+                settings.simulate.value,
+                &settings.state_dir.value,
+            )
+        })?,
         Some(Command::Doctor(doctor)) => runtime::block_on(doctor.run(&settings))?,
         Some(Command::Jobs(jobs)) => runtime::block_on(jobs.run(&settings))?,
         Some(Command::Replay(replay)) => replay.run(&settings),

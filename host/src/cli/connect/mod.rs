@@ -4,12 +4,14 @@ mod arguments;
 mod clients;
 mod lines;
 mod merge;
+mod remote;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use url::Url;
 
 use super::output;
 use super::runtime::hold_signals;
@@ -20,6 +22,7 @@ use crate::secrets;
 use crate::settings::Flags;
 pub use clients::Client;
 use clients::{Entry, Format, Launch, Places, Scope};
+use remote::{DEFAULT_URL, Remote, TOKEN};
 
 /// What an agent reads to use the tools well.
 const SKILL: &str = include_str!("skill.md");
@@ -59,6 +62,15 @@ pub struct Connect {
     /// Write the configuration of the user or of the project (Claude Code)
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub scope: Option<Scope>,
+    /// Connect to a running `glovebox serve` at this address
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = DEFAULT_URL, value_parser = remote::url)]
+    pub http: Option<Url>,
+    /// With --http, read the bearer token from this variable; GLOVEBOX_TOKEN for an https URL
+    #[arg(long, value_name = "NAME", requires = "http")]
+    pub bearer_env: Option<String>,
+    /// With --http, trust this certificate authority; by default that of this machine's server
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub ca: Option<PathBuf>,
     /// Start the server with this --structured
     #[arg(long, value_enum)]
     pub structured: Option<StructuredArg>,
@@ -76,7 +88,7 @@ impl Connect {
     ///
     /// # Errors
     /// Where the file cannot be read, understood or written; nothing is changed then.
-    pub fn run(&self, flags: &Flags, simulate: bool) -> anyhow::Result<Exit> {
+    pub fn run(&self, flags: &Flags, simulate: bool, state_dir: &Path) -> anyhow::Result<Exit> {
         if self.skill {
             output::line(&SKILL.trim_end())?;
             return Ok(Exit::Done);
@@ -84,6 +96,14 @@ impl Connect {
         let Some(client) = self.client else {
             return self.list();
         };
+        if let Some(variable) = self.bearer_env.as_deref()
+            && (!is_variable(variable) || is_key(variable))
+        {
+            output::message(
+                &"glovebox: --bearer-env takes the name of a variable, such as GLOVEBOX_TOKEN, and not the token; nothing was written",
+            );
+            return Ok(Exit::Usage);
+        }
         if self
             .key_env
             .as_deref()
@@ -101,8 +121,10 @@ impl Connect {
             ));
             return Ok(Exit::Usage);
         }
-        let launch = self.launch(flags, simulate)?;
-        let entry = client.entry(&launch);
+        let entry = match &self.http {
+            Some(url) => self.remote(url, state_dir)?.entry(client),
+            None => client.entry(&self.launch(flags, simulate)?),
+        };
         let path = match &self.path {
             Some(path) => path.clone(),
             None => {
@@ -120,12 +142,25 @@ impl Connect {
         }
     }
 
+    fn remote(&self, url: &Url, state_dir: &Path) -> anyhow::Result<Remote> {
+        let https = url.scheme() == "https";
+        let own_ca = || Some(super::serve::ca_file(state_dir)).filter(|ca| ca.exists());
+        Ok(Remote {
+            url: url.clone(),
+            bearer_env: self
+                .bearer_env
+                .clone()
+                .or_else(|| https.then(|| TOKEN.to_owned())),
+            ca: self
+                .ca
+                .clone()
+                .or_else(|| own_ca().filter(|_| https && remote::is_loopback(url))),
+            program: program()?,
+        })
+    }
+
     fn launch(&self, flags: &Flags, simulate: bool) -> anyhow::Result<Launch> {
-        let program = std::env::current_exe().context("this program does not know its own path")?;
-        let program = program
-            .to_str()
-            .context("the path of this program is not UTF-8, which no client's file can hold")?
-            .to_owned();
+        let program = program()?;
         let mut args = vec!["stdio".to_owned()];
         args.extend(flags.arguments()?);
         if simulate && !flags.simulate {
@@ -146,7 +181,7 @@ impl Connect {
         })
     }
 
-    fn show(&self, entry: &Entry, path: &std::path::Path, snippet: &str) -> anyhow::Result<Exit> {
+    fn show(&self, entry: &Entry, path: &Path, snippet: &str) -> anyhow::Result<Exit> {
         if self.json {
             output::json(&json!({
                 "client": self.client.map(name),
@@ -169,7 +204,7 @@ impl Connect {
         Ok(Exit::Done)
     }
 
-    fn merge(&self, entry: &Entry, path: &std::path::Path) -> anyhow::Result<Exit> {
+    fn merge(&self, entry: &Entry, path: &Path) -> anyhow::Result<Exit> {
         let left = || format!("{} was left as it is", path.display());
         let present = files::read(path).with_context(left)?;
         let before = match &present {
@@ -214,13 +249,13 @@ impl Connect {
     }
 
     /// Removes our entry from the client's file.
-    fn remove(&self, entry: &Entry, path: &std::path::Path) -> anyhow::Result<Exit> {
+    fn remove(&self, entry: &Entry, path: &Path) -> anyhow::Result<Exit> {
         let left = || format!("{} was left as it is", path.display());
         let present = files::read(path).with_context(left)?;
         let after = match &present {
             Some((bytes, _)) => {
                 let before = std::str::from_utf8(bytes).with_context(left)?;
-                merge::removed(before, entry).with_context(left)?
+                merge::without_entry(before, entry).with_context(left)?
             }
             None => None,
         };
@@ -288,6 +323,15 @@ impl Connect {
 fn name(client: Client) -> String {
     let name = client.to_possible_value();
     name.map_or_else(String::new, |name| name.get_name().to_owned())
+}
+
+/// Returns the path of this program.
+fn program() -> anyhow::Result<String> {
+    let program = std::env::current_exe().context("this program does not know its own path")?;
+    let program = program
+        .to_str()
+        .context("the path of this program is not UTF-8, which no client's file can hold")?;
+    Ok(program.to_owned())
 }
 
 /// Whether a name looks like a key and is not that of a variable.

@@ -1,5 +1,6 @@
 //! The rate limiter of requests. Its state is in the store, so it applies to all processes that share the store.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -19,6 +20,40 @@ pub const DEFAULT_RATE: Rate = Rate {
     count: REQUESTS,
     window_ms: 1250,
 };
+
+/// The waits of this process, over all limiters.
+static WAITS: Waits = Waits {
+    count: AtomicU64::new(0),
+    millis: AtomicU64::new(0),
+    refused: AtomicU64::new(0),
+};
+
+struct Waits {
+    count: AtomicU64,
+    millis: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// How often and how long calls of this process waited for the limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// Calls that had to wait.
+    pub count: u64,
+    /// The sum of their waits.
+    pub total: Duration,
+    /// Calls that were refused because their wait would have been longer than their deadline.
+    pub refused: u64,
+}
+
+/// Returns how often and how long calls of this process have waited so far.
+#[must_use]
+pub fn waits() -> WaitCounts {
+    WaitCounts {
+        count: WAITS.count.load(Ordering::Relaxed),
+        total: Duration::from_millis(WAITS.millis.load(Ordering::Relaxed)),
+        refused: WAITS.refused.load(Ordering::Relaxed),
+    }
+}
 
 /// The reason why a request may not be sent.
 #[derive(Debug, thiserror::Error)]
@@ -74,11 +109,18 @@ impl Limiter {
         let slot = blocking(move || rows.slot(&id, rate, now, latest)).await;
         match slot.map_err(store_error)? {
             Slot::At(at) => {
-                tokio::time::sleep(between(self.storage.clock.now(), at)).await;
+                let wait = between(self.storage.clock.now(), at);
+                if !wait.is_zero() {
+                    let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                    WAITS.count.fetch_add(1, Ordering::Relaxed);
+                    WAITS.millis.fetch_add(millis, Ordering::Relaxed);
+                }
+                tokio::time::sleep(wait).await;
                 Ok(())
             }
             Slot::TooLate(at) => {
                 let wait = between(now, at);
+                WAITS.refused.fetch_add(1, Ordering::Relaxed);
                 Err(LimiterError::TooLate { rate, wait })
             }
         }

@@ -214,6 +214,15 @@ impl Jobs {
         .await
     }
 
+    /// Returns how many jobs of each state are stored.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn count_by_state(&self) -> Result<Vec<(State, u64)>, JobsError> {
+        self.blocking(|inner| Ok(inner.storage()?.rows.count_by_state()?))
+            .await
+    }
+
     /// Waits for the end of a job, at most for `longest`, and returns the job.
     ///
     /// # Errors

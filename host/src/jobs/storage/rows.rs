@@ -282,6 +282,12 @@ pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
     /// If the store cannot be used.
     fn list(&self, filter: Filter, limit: usize) -> Result<Vec<Job>, StoreError>;
 
+    /// Returns how many jobs of each state are stored; a state without jobs is left out.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    fn count_by_state(&self) -> Result<Vec<(State, u64)>, StoreError>;
+
     /// Returns the jobs that have not ended.
     ///
     /// # Errors

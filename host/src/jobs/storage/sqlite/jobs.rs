@@ -318,6 +318,19 @@ pub(super) fn list(
     .collect()
 }
 
+pub(super) fn count_by_state(tx: &Transaction<'_>) -> rusqlite::Result<Vec<(State, u64)>> {
+    tx.prepare_cached("SELECT state, count(*) FROM job GROUP BY state")?
+        .query_map([], |row| {
+            let state: String = row.get(0)?;
+            let state = state
+                .parse()
+                .map_err(|error: String| bad(0, std::io::Error::other(error)))?;
+            let count: i64 = row.get(1)?;
+            Ok((state, u64::try_from(count).unwrap_or_default()))
+        })?
+        .collect()
+}
+
 /// The query names the index, because the query planner would otherwise scan all jobs in the order of their creation.
 pub(super) fn active(tx: &Transaction<'_>) -> rusqlite::Result<Vec<JobId>> {
     tx.prepare_cached("SELECT id FROM job INDEXED BY job_active WHERE ended IS NULL")?

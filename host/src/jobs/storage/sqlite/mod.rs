@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::answers::ResearchProgress;
 use crate::jobs::clock::Millis;
-use crate::jobs::model::{Job, JobId, Micros};
+use crate::jobs::model::{Job, JobId, Micros, State};
 use crate::jobs::storage::error::StoreError;
 use crate::jobs::storage::folder::state_dir::{self, private_file};
 use crate::jobs::storage::rows::{
@@ -319,6 +319,10 @@ impl JobStore for SqliteStore {
 
     fn list(&self, filter: Filter, limit: usize) -> Result<Vec<Job>, StoreError> {
         self.read(|tx| jobs::list(tx, filter, limit))
+    }
+
+    fn count_by_state(&self) -> Result<Vec<(State, u64)>, StoreError> {
+        self.read(jobs::count_by_state)
     }
 
     fn active(&self) -> Result<Vec<JobId>, StoreError> {
