@@ -1,6 +1,7 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
 mod ask;
+mod bridge;
 mod component;
 mod connect;
 mod console;
@@ -86,6 +87,8 @@ pub enum Command {
     Doctor(doctor::Doctor),
     /// Serve MCP over HTTP
     Serve(serve::Serve),
+    /// Serve MCP over standard input and output in front of a remote MCP server
+    Bridge(bridge::BridgeCommand),
     /// Show or replace the bearer token of `glovebox serve`
     Token(token::Token),
     /// Print the answer of a captured stream
@@ -161,6 +164,7 @@ fn run() -> anyhow::Result<Exit> {
         }
     };
     match cli.command {
+        Some(Command::Bridge(bridge)) => runtime::block_on(bridge.run())?,
         Some(Command::Component(component)) => runtime::block_on(async { component.run() })?,
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
         Some(Command::Connect(connect)) => {

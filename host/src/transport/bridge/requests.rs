@@ -1,0 +1,206 @@
+//! Sends messages, and again where that is safe.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::core::{Core, Link};
+use super::failure::{Failure, Sent};
+use super::limits::{ASKED_WAIT, Backoff, REPEATS, TOOL_PAGES};
+use super::listen;
+use super::message::{CANCELLED, INITIALIZE, INITIALIZED, Kind, LISTEN, Message};
+use super::pending::Flight;
+use super::renew::renew;
+
+/// Sends a request until it is answered, fails, or is cancelled.
+pub async fn run(core: &Arc<Core>, message: &Message, flight: &Flight) {
+    let answered = async {
+        if let Err(failure) = answer(core, message, flight).await {
+            core.fail(message, &failure);
+        }
+    };
+    tokio::select! {
+        () = flight.cancelled.cancelled() => {}
+        () = answered => {}
+    }
+}
+
+async fn answer(core: &Arc<Core>, message: &Message, flight: &Flight) -> Result<(), Failure> {
+    let mut attempts = Attempts::new(core);
+    loop {
+        if message.method() != INITIALIZE {
+            // A session that is being opened is waited for.
+            drop(core.renewing.lock().await);
+        }
+        if message.stateless_version().is_some() && core.tools.must_learn(message) {
+            learn(core, message).await;
+        }
+        let generation = core.session.generation();
+        let Err(failure) = core.exchange(message, flight).await else {
+            return Ok(());
+        };
+        if flight.answered.is_cancelled() {
+            return Ok(());
+        }
+        tracing::debug!(%failure, method = message.method(), "a request was not answered");
+        attempts.next(core, message, failure, generation).await?;
+    }
+}
+
+/// Sends a message that has no answer. Where it cannot be sent, a person is told.
+pub async fn tell(core: &Arc<Core>, message: &Message) {
+    let mut attempts = Attempts::new(core);
+    loop {
+        let generation = core.session.generation();
+        let Err(failure) = core.tell(message).await else {
+            break;
+        };
+        let is_lost = matches!(failure, Failure::SessionLost { .. });
+        let of_session = matches!(message.kind(), Kind::Reply(_))
+            || matches!(message.method(), CANCELLED | INITIALIZED);
+        let failed = if is_lost && of_session {
+            // It means nothing in another session.
+            Err(failure)
+        } else {
+            attempts.next(core, message, failure, generation).await
+        };
+        if let Err(failure) = failed {
+            let what = match message.kind() {
+                Kind::Reply(_) => "a reply of the client",
+                _ => message.method(),
+            };
+            core.say(&format!("{what} was not delivered: {failure}"));
+            return;
+        }
+    }
+    if message.method() == INITIALIZED
+        && let Link::Streamable(streamable) = core.link()
+    {
+        listen::start(core, &streamable);
+    }
+}
+
+/// Reads the server's list of tools, to know what headers a call has. Where that fails, the call goes without them and
+/// the server says what is missing.
+async fn learn(core: &Arc<Core>, call: &Message) {
+    let _learning = core.learning.lock().await;
+    if !core.tools.must_learn(call) {
+        return;
+    }
+    let mut meta = call.params().remove("_meta").unwrap_or_default();
+    if let Some(meta) = meta.as_object_mut() {
+        meta.remove("progressToken");
+    }
+    let mut params = serde_json::json!({ "_meta": meta });
+    for _ in 0..TOOL_PAGES {
+        let request = serde_json::value::to_raw_value(&params).ok();
+        let request = request
+            .and_then(|params| Message::request(&core.own_id(), "tools/list", Some(&params)));
+        let Some(request) = request else { return };
+        let answer = match core.ask(&request).await {
+            Ok(answer) if !answer.is_error() => answer,
+            _ => return,
+        };
+        match (core.tools.learn(&answer), params.as_object_mut()) {
+            (Some(cursor), Some(params)) => {
+                params.insert("cursor".to_owned(), cursor.into());
+            }
+            _ => break,
+        }
+    }
+    core.tools.learned_all();
+}
+
+/// What was tried for one message.
+struct Attempts {
+    /// Until when a server that cannot be reached is tried.
+    until: Instant,
+    backoff: Backoff,
+    repeats: u32,
+    renewals: u32,
+}
+
+impl Attempts {
+    fn new(core: &Core) -> Self {
+        Self {
+            until: Instant::now() + core.waits.patience,
+            backoff: Backoff::default(),
+            repeats: 0,
+            renewals: 0,
+        }
+    }
+
+    /// Waits until the message can be sent again.
+    ///
+    /// # Errors
+    /// What to tell its sender, where it cannot be.
+    async fn next(
+        &mut self,
+        core: &Arc<Core>,
+        message: &Message,
+        failure: Failure,
+        generation: u64,
+    ) -> Result<(), Failure> {
+        let endless = message.method() == LISTEN;
+        match &failure {
+            Failure::Unreachable(_) => {
+                let wait = self.backoff.next();
+                if !endless && Instant::now() + wait > self.until {
+                    return Err(failure);
+                }
+                tokio::time::sleep(wait).await;
+                Ok(())
+            }
+            Failure::SessionLost { sent, .. } => {
+                let sent = *sent;
+                self.renewals += 1;
+                if self.renewals > 1 {
+                    return Err(failure);
+                }
+                let renewed = renew(core, generation).await;
+                if sent == Sent::No || message.is_repeatable() {
+                    return renewed;
+                }
+                Err(Failure::SessionLost {
+                    sent,
+                    renewed: renewed.is_ok(),
+                })
+            }
+            Failure::Away(_) | Failure::Misconfigured(_) | Failure::NotRenewed(_) => Err(failure),
+            _ if !may_repeat(message) => Err(failure),
+            Failure::Refused {
+                status: 429 | 502..=504,
+                retry_after,
+                ..
+            } => {
+                let asked = retry_after.unwrap_or_default();
+                self.repeat(failure, asked, endless).await
+            }
+            Failure::Broken(_) | Failure::Moved | Failure::OlderTransport => {
+                self.repeat(failure, Duration::ZERO, endless).await
+            }
+            Failure::Silent(_) if endless => self.repeat(failure, Duration::ZERO, endless).await,
+            _ => Err(failure),
+        }
+    }
+
+    async fn repeat(
+        &mut self,
+        failure: Failure,
+        asked: Duration,
+        endless: bool,
+    ) -> Result<(), Failure> {
+        self.repeats += 1;
+        if (self.repeats > REPEATS && !endless) || asked > ASKED_WAIT {
+            return Err(failure);
+        }
+        tokio::time::sleep(self.backoff.next().max(asked)).await;
+        Ok(())
+    }
+}
+
+/// Returns whether a message that may have been sent may be sent again. A reply that comes twice is ignored.
+fn may_repeat(message: &Message) -> bool {
+    matches!(message.kind(), Kind::Reply(_)) || message.is_repeatable()
+}
