@@ -20,6 +20,8 @@ enum Over {
     Stdio,
     /// At a path of `glovebox serve`.
     Http(&'static str),
+    /// At a path of `glovebox serve`, through `glovebox bridge`.
+    Bridge(&'static str),
 }
 
 /// Runs a script with a client, unless the client is not there.
@@ -48,14 +50,17 @@ fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: 
             .env("BRAVE_ANSWERS_KEY", "a-key-for-tests");
     }
     serve.args(["serve", "--json", "--listen", ":0"]);
-    let serve = matches!(over, Over::Http(_)).then(|| Serve::spawn(serve));
+    let serve = (!matches!(over, Over::Stdio)).then(|| Serve::spawn(serve));
     let target = match (over, &serve) {
-        (Over::Http(path), Some(serve)) => format!("http://127.0.0.1:{}{path}", serve.port),
+        (Over::Http(path) | Over::Bridge(path), Some(serve)) => {
+            format!("http://127.0.0.1:{}{path}", serve.port)
+        }
         _ => PROGRAM.to_owned(),
     };
     let output = command
         .arg(folder().join(script))
         .arg(target)
+        .args(matches!(over, Over::Bridge(_)).then_some(PROGRAM))
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -125,4 +130,34 @@ fn npm_client_2_over_sse() {
 #[test]
 fn python_2_over_sse() {
     python_2(Over::Http("/sse"), 9);
+}
+
+#[test]
+fn npm_sdk_1_through_the_bridge() {
+    npm_sdk_1(Over::Bridge("/mcp"), 9);
+}
+
+#[test]
+fn npm_client_2_through_the_bridge() {
+    npm_client_2(Over::Bridge("/mcp"), 27);
+}
+
+#[test]
+fn python_2_through_the_bridge() {
+    python_2(Over::Bridge("/mcp"), 28);
+}
+
+#[test]
+fn npm_sdk_1_through_the_bridge_over_sse() {
+    npm_sdk_1(Over::Bridge("/sse"), 9);
+}
+
+#[test]
+fn npm_client_2_through_the_bridge_over_sse() {
+    npm_client_2(Over::Bridge("/sse"), 9);
+}
+
+#[test]
+fn python_2_through_the_bridge_over_sse() {
+    python_2(Over::Bridge("/sse"), 9);
 }

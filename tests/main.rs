@@ -9,6 +9,7 @@
 )]
 
 mod ask;
+mod bridge;
 mod browser;
 mod caps;
 mod clients;

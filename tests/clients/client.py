@@ -1,5 +1,5 @@
 """PyPI mcp 2.x, in both eras. Used as: python client.py PROGRAM, with the server's settings in the environment, or with
-the URL of a running server."""
+the URL of a running server, which is reached through `PROGRAM bridge URL` where PROGRAM follows."""
 
 import json
 import os
@@ -28,6 +28,8 @@ TOOLS = [
 
 def server():
     target = sys.argv[1]
+    if len(sys.argv) > 2:
+        return StdioServerParameters(command=sys.argv[2], args=["bridge", target], env=dict(os.environ))
     if OLDER_HTTP:
         return sse_client(target)
     if target.startswith("http"):

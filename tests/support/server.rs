@@ -91,6 +91,13 @@ impl Server {
         server
     }
 
+    /// A server that is what the command says.
+    pub fn spawn(command: Command) -> Self {
+        let mut server = Self::of(command);
+        server.read();
+        server
+    }
+
     fn of(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())

@@ -16,7 +16,7 @@ use super::limits::{
 };
 use super::message::{Kind, Message};
 use crate::secrets;
-use crate::upstream::{Body, Network, Proxy, network};
+use crate::upstream::{Body, BodyError, Network, Proxy, network};
 
 /// Why a bridge cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -260,6 +260,7 @@ impl Http {
         };
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
         let mut target = self.current_address(url);
+        let mut status = StatusCode::LOOP_DETECTED;
         for _ in 0..=REDIRECTS {
             let mut request = self
                 .client
@@ -275,6 +276,7 @@ impl Http {
             if !response.status().is_redirection() {
                 return Ok(Reply::new(response, self.silence));
             }
+            status = response.status();
             target = self.target(&response, &target, &method)?;
             if method != Method::DELETE {
                 *self.moved.lock().unwrap_or_else(PoisonError::into_inner) =
@@ -285,7 +287,7 @@ impl Http {
             }
         }
         Err(refused(
-            StatusCode::LOOP_DETECTED,
+            status,
             format!("the server redirected the request {REDIRECTS} times"),
         ))
     }
@@ -400,7 +402,14 @@ impl Reply {
         timeout(self.silence, self.body.chunk())
             .await
             .map_err(|_| Failure::Silent(self.silence))?
-            .map_err(|error| Failure::Broken(error.to_string()))
+            .map_err(|error| match error {
+                BodyError::Transfer(error) => match network(&error) {
+                    Network::Broken(reason) => Failure::Broken(reason),
+                    other => Failure::Broken(format!("{other:?}")),
+                },
+                // Neither names an address.
+                other => Failure::Broken(other.to_string()),
+            })
     }
 
     /// Reads the whole body.

@@ -15,6 +15,9 @@ use super::streamable::{Mark, Streamable, pass};
 /// A stream that lived so long was no failure: the next wait is short again.
 const LIVED: Duration = Duration::from_secs(10);
 
+/// How long to wait after a denied access: the token may be replaced.
+const DENIED: Duration = Duration::from_secs(30);
+
 /// Begins to listen, once for a server.
 pub fn start(core: &Arc<Core>, streamable: &Arc<Streamable>) {
     if !streamable.begin_listening() {
@@ -94,6 +97,10 @@ async fn once(
         200 if reply.content == Content::Events => {}
         404 if core.session.place().id.is_some() => return Ended::Lost,
         429 | 500..=599 => return Ended::Once(format!("status {}", reply.status)),
+        401 | 403 => {
+            mark.retry = Some(DENIED);
+            return Ended::Once("access is denied".to_owned());
+        }
         400 if mark.id.is_some() => {
             // The server does not know the event any more.
             mark.id = None;

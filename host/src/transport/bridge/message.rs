@@ -99,7 +99,12 @@ impl Id {
     /// Reads an id as it is written in JSON. `None` where it is of a kind that no id has.
     #[must_use]
     pub fn of_raw(raw: &str) -> Option<Self> {
-        match serde_json::from_str(raw).ok()? {
+        let value = match serde_json::from_str(raw) {
+            Ok(value) => value,
+            // A string with half a surrogate pair is none to the parser, and the same only to itself.
+            Err(_) => return raw.starts_with('"').then(|| Self(format!("r{raw}"))),
+        };
+        match value {
             Value::Null => Some(Self("null".to_owned())),
             Value::String(text) => Some(Self(format!("s{text}"))),
             Value::Number(number) => Some(Self(number_key(raw, &number))),

@@ -218,8 +218,8 @@ impl Older {
             let _ = timeout(AFTER_ANSWER, posting).await;
             return Ok(());
         };
-        let body = reply.start().await;
         if !reply.status.is_success() {
+            let body = reply.start().await;
             let error = rpc_error(&body).and_then(|error| message.answer_with(&error));
             let Some(answer) = error else {
                 return Err(refusal(core, &connection, &reply, &body));
@@ -231,7 +231,6 @@ impl Older {
             biased;
             () = flight.answered.cancelled() => Ok(()),
             () = connection.ended.cancelled() => Err(broken()),
-            () = opened_in_time(core, message) => Err(Failure::Silent(core.waits.opening)),
         }
     }
 
@@ -243,25 +242,16 @@ impl Older {
         let connection = self.ready(core).await?;
         belongs(core, &connection)?;
         let mut reply = post(core, &connection, message).await?;
-        let body = reply.start().await;
         if reply.status.is_success() {
             return Ok(());
         }
+        let body = reply.start().await;
         Err(refusal(core, &connection, &reply, &body))
     }
 }
 
 fn broken() -> Failure {
     Failure::Broken("the server's stream ended".to_owned())
-}
-
-/// Ends when `initialize` is not answered in time; never for another request, whose time the client knows.
-async fn opened_in_time(core: &Core, message: &Message) {
-    if message.method() == INITIALIZE {
-        tokio::time::sleep(core.waits.opening).await;
-    } else {
-        std::future::pending::<()>().await;
-    }
 }
 
 /// Checks that the session lives in the connection.

@@ -37,7 +37,7 @@ async fn answer(core: &Arc<Core>, message: &Message, flight: &Flight) -> Result<
             learn(core, message).await;
         }
         let generation = core.session.generation();
-        let Err(failure) = core.exchange(message, flight).await else {
+        let Err(failure) = exchange(core, message, flight).await else {
             return Ok(());
         };
         if flight.answered.is_cancelled() {
@@ -46,6 +46,17 @@ async fn answer(core: &Arc<Core>, message: &Message, flight: &Flight) -> Result<
         tracing::debug!(%failure, method = message.method(), "a request was not answered");
         attempts.next(core, message, failure, generation).await?;
     }
+}
+
+/// Sends a request once. The answer to `initialize` must come soon: nothing else goes on before it.
+async fn exchange(core: &Arc<Core>, message: &Message, flight: &Flight) -> Result<(), Failure> {
+    if message.method() != INITIALIZE {
+        return core.exchange(message, flight).await;
+    }
+    let limit = core.waits.opening;
+    tokio::time::timeout(limit, core.exchange(message, flight))
+        .await
+        .map_err(|_| Failure::Silent(limit))?
 }
 
 /// Sends a message that has no answer. Where it cannot be sent, a person is told.
@@ -99,8 +110,9 @@ async fn learn(core: &Arc<Core>, call: &Message) {
             .and_then(|params| Message::request(&core.own_id(), "tools/list", Some(&params)));
         let Some(request) = request else { return };
         let answer = match core.ask(&request).await {
-            Ok(answer) if !answer.is_error() => answer,
-            _ => return,
+            Ok(answer) if answer.is_error() => break,
+            Ok(answer) => answer,
+            Err(_) => return,
         };
         match (core.tools.learn(&answer), params.as_object_mut()) {
             (Some(cursor), Some(params)) => {
@@ -144,21 +156,23 @@ impl Attempts {
     ) -> Result<(), Failure> {
         let endless = message.method() == LISTEN;
         match &failure {
-            Failure::Unreachable(_) => {
-                let wait = self.backoff.next();
-                if !endless && Instant::now() + wait > self.until {
-                    return Err(failure);
-                }
-                tokio::time::sleep(wait).await;
-                Ok(())
-            }
+            Failure::Unreachable(_) => self.wait(failure, endless).await,
             Failure::SessionLost { sent, .. } => {
                 let sent = *sent;
                 self.renewals += 1;
                 if self.renewals > 1 {
                     return Err(failure);
                 }
-                let renewed = renew(core, generation).await;
+                let mut renewed = renew(core, generation).await;
+                while let Err(unreachable @ Failure::Unreachable(_)) = renewed {
+                    renewed = match self.wait(unreachable, endless).await {
+                        Ok(()) => renew(core, generation).await,
+                        Err(failure) => {
+                            renewed = Err(failure);
+                            break;
+                        }
+                    };
+                }
                 if sent == Sent::No || message.is_repeatable() {
                     return renewed;
                 }
@@ -183,6 +197,16 @@ impl Attempts {
             Failure::Silent(_) if endless => self.repeat(failure, Duration::ZERO, endless).await,
             _ => Err(failure),
         }
+    }
+
+    /// Waits until a server that cannot be reached can be tried again.
+    async fn wait(&mut self, failure: Failure, endless: bool) -> Result<(), Failure> {
+        let wait = self.backoff.next();
+        if !endless && Instant::now() + wait > self.until {
+            return Err(failure);
+        }
+        tokio::time::sleep(wait).await;
+        Ok(())
     }
 
     async fn repeat(

@@ -81,14 +81,7 @@ impl Streamable {
             None if message.method() == INITIALIZE => HeaderMap::new(),
             None => core.session.headers(),
         };
-        let posted = core.http.post(&self.url, headers, message);
-        if message.method() == INITIALIZE {
-            let limit = core.waits.opening;
-            return timeout(limit, posted)
-                .await
-                .map_err(|_| Failure::Silent(limit))?;
-        }
-        posted.await
+        core.http.post(&self.url, headers, message).await
     }
 
     /// Sends a request and passes on what comes, until its answer was among it.
@@ -223,10 +216,10 @@ impl Streamable {
     /// Why the server did not take it.
     pub async fn tell(&self, core: &Core, message: &Message) -> Result<(), Failure> {
         let mut reply = self.post(core, message).await?;
-        let body = reply.start().await;
         if reply.status.is_success() {
             return Ok(());
         }
+        let body = reply.start().await;
         if is_lost(core, message, &reply, &body) {
             return Err(Core::lost(Sent::Refused));
         }
