@@ -13,7 +13,7 @@ fn statuses_are_explained() {
         (
             "401 Unauthorized",
             "{\"error\":\"invalid_token\"}",
-            "text/html",
+            "application/json",
             &["status 401", "--bearer-env", "invalid_token"][..],
         ),
         ("403 Forbidden", "", "text/plain", &["status 403"]),
@@ -251,6 +251,45 @@ fn redirects_are_followed_within_the_origin_only() {
         assert!(text.contains(part), "{path}: {text}");
     }
     assert!(elsewhere.log().is_empty());
+}
+
+#[test]
+fn a_call_that_is_redirected_is_not_sent_a_second_time() {
+    let fake = Fake::start(|request, wire, _| {
+        if request.is_call() && request.path == "/mcp" {
+            wire.reply("307 Temporary Redirect", &[("location", "/new")], "");
+        } else if !usual(request, wire, "s") {
+            wire.json(&super::fake::said(request, "well"));
+        }
+    });
+    let mut server = bridge(&fake.url);
+    open(&mut server);
+    let (kind, sent, text) = own_error(&server.ask("tools/call", json!({ "name": "pay" })));
+    assert_eq!((kind.as_str(), sent.as_str()), ("moved", "refused"));
+    assert!(text.contains("can be made again now"), "{text}");
+    assert_eq!(fake.calls(), 1);
+    assert_eq!(super::call(&mut server, "pay", json!({})), "well");
+    assert_eq!(fake.calls(), 2);
+}
+
+#[test]
+fn a_busy_server_is_asked_again_for_what_changes_nothing() {
+    let fake = Fake::start(|request, wire, state| {
+        let tries = state.count(|one| one.rpc() == request.rpc());
+        if matches!(request.rpc().as_str(), "tools/list" | "tools/call") && tries < 3 {
+            let status = ["429 Too Many Requests", "503 Service Unavailable"][tries - 1];
+            wire.reply(status, &[("retry-after", "0")], "");
+        } else {
+            usual(request, wire, "s");
+        }
+    });
+    let mut server = bridge(&fake.url);
+    open(&mut server);
+    assert!(server.ask("tools/list", json!({})).get("result").is_some());
+    let (_, sent, text) = own_error(&server.ask("tools/call", json!({ "name": "pay" })));
+    assert_eq!(sent, "refused");
+    assert!(text.contains("status 429"), "{text}");
+    assert_eq!(fake.calls(), 1);
 }
 
 #[test]

@@ -106,6 +106,32 @@ fn what_is_no_message_is_answered_here() {
 }
 
 #[test]
+fn notifications_keep_their_order_and_come_before_what_follows() {
+    let fake = mirror();
+    let mut server = bridge(&fake.url);
+    open(&mut server);
+    let notices =
+        (0..30).map(|n| format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/n{n}\"}}\n"));
+    let mut lines: String = notices.collect();
+    lines += "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}\n";
+    server.send_raw(lines.as_bytes());
+    server.reply(1);
+    let log: Vec<String> = fake.log().iter().map(Request::rpc).collect();
+    let posted: Vec<&str> = log
+        .iter()
+        .map(String::as_str)
+        .filter(|method| !method.is_empty())
+        .collect();
+    let mut expected = vec![
+        "initialize".to_owned(),
+        "notifications/initialized".to_owned(),
+    ];
+    expected.extend((0..30).map(|n| format!("notifications/n{n}")));
+    expected.push("tools/list".to_owned());
+    assert_eq!(posted, expected);
+}
+
+#[test]
 fn requests_with_one_id_at_once_are_refused() {
     let fake = Fake::start(|request, wire, state| {
         if usual(request, wire, "s") {

@@ -1,32 +1,29 @@
 //! What all parts of a bridge share: the client, the server, the session, the requests in flight.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
 
+use super::config::Report;
 use super::failure::{Failure, Sent};
 use super::headers::Tools;
 use super::http::Http;
 use super::limits::{TELLING, Waits};
 use super::message::{Id, Kind, Message};
-use super::older::Older;
-use super::pending::{Answer, Flight, Pending};
+use super::pending::{Answer, Pending};
 use super::session::Session;
-use super::streamable::Streamable;
-use super::{Mode, Report, probe};
 use crate::rpc::outgoing::Outgoing;
 
 /// The shared state of a bridge.
 pub struct Core {
     pub(super) http: Http,
     pub(super) url: Url,
-    pub(super) mode: Mode,
     pub(super) waits: Waits,
     /// What is written to the client.
     pub(super) client: Outgoing,
@@ -38,13 +35,8 @@ pub struct Core {
     /// Messages without an answer that are on their way, and how many there may be.
     pub(super) tells: TaskTracker,
     pub(super) telling: Arc<Semaphore>,
-    /// Held while the transport is found out.
-    pub(super) deciding: tokio::sync::Mutex<()>,
-    /// Held while a session is opened in the place of another.
-    pub(super) renewing: tokio::sync::Mutex<()>,
-    /// Held while the server's list of tools is read.
-    pub(super) learning: tokio::sync::Mutex<()>,
-    link: Mutex<Link>,
+    /// Told when a connection was lost with its session and another is open.
+    pub(super) lost: Notify,
     report: Report,
     own_name: String,
     own_count: AtomicU64,
@@ -56,22 +48,10 @@ impl fmt::Debug for Core {
     }
 }
 
-/// The transport to the server.
-#[derive(Clone, Debug)]
-pub enum Link {
-    /// It is not known yet.
-    Undecided,
-    /// Streamable HTTP.
-    Streamable(Arc<Streamable>),
-    /// The older one.
-    Older(Arc<Older>),
-}
-
 impl Core {
     pub(super) fn new(
         http: Http,
         url: Url,
-        mode: Mode,
         waits: Waits,
         client: Outgoing,
         report: Report,
@@ -79,7 +59,6 @@ impl Core {
         Self {
             http,
             url,
-            mode,
             waits,
             client,
             pending: Pending::default(),
@@ -88,10 +67,7 @@ impl Core {
             stop: CancellationToken::new(),
             tells: TaskTracker::new(),
             telling: Arc::new(Semaphore::new(TELLING)),
-            deciding: tokio::sync::Mutex::default(),
-            renewing: tokio::sync::Mutex::default(),
-            learning: tokio::sync::Mutex::default(),
-            link: Mutex::new(Link::Undecided),
+            lost: Notify::new(),
             report,
             own_name: format!("glovebox-bridge-{:016x}", fastrand::u64(..)),
             own_count: AtomicU64::new(0),
@@ -107,67 +83,6 @@ impl Core {
     pub fn own_id(&self) -> String {
         let count = self.own_count.fetch_add(1, Ordering::Relaxed);
         format!("{}-{count}", self.own_name)
-    }
-
-    /// Returns the transport.
-    pub fn link(&self) -> Link {
-        let link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
-        link.clone()
-    }
-
-    /// Uses a transport from now on.
-    pub fn set_link(&self, link: Link) {
-        *self.link.lock().unwrap_or_else(PoisonError::into_inner) = link;
-    }
-
-    /// Sends a request once and passes on what comes, until its answer was among it.
-    ///
-    /// # Errors
-    /// Why there was no answer.
-    pub async fn exchange(
-        self: &Arc<Self>,
-        message: &Message,
-        flight: &Flight,
-    ) -> Result<(), Failure> {
-        match self.link() {
-            Link::Undecided => probe::exchange(self, message, flight).await,
-            Link::Streamable(streamable) => streamable.exchange(self, message, flight).await,
-            Link::Older(older) => older.exchange(self, message, flight).await,
-        }
-    }
-
-    /// Sends a message that has no answer, once.
-    ///
-    /// # Errors
-    /// Why the server did not take it.
-    pub async fn tell(self: &Arc<Self>, message: &Message) -> Result<(), Failure> {
-        match self.link() {
-            // Nobody is there yet who could have asked or begun anything.
-            Link::Undecided => Ok(()),
-            Link::Streamable(streamable) => streamable.tell(self, message).await,
-            Link::Older(older) => older.tell(self, message).await,
-        }
-    }
-
-    /// Sends a request of the bridge itself, once, and returns its answer.
-    ///
-    /// # Errors
-    /// Why there was no answer.
-    pub async fn ask(self: &Arc<Self>, message: &Message) -> Result<Message, Failure> {
-        let Kind::Request(id) = message.kind() else {
-            return Err(Failure::NotMcp("only requests are answered".to_owned()));
-        };
-        let (sender, answer) = oneshot::channel();
-        let flight = self
-            .pending
-            .start(id, message, Some(sender))
-            .map_err(|error| Failure::NotMcp(error.to_string()))?;
-        let result = self.exchange(message, &flight).await;
-        self.pending.cancel(id);
-        result?;
-        answer
-            .await
-            .map_err(|_| Failure::Broken("its answer was lost".to_owned()))
     }
 
     /// Takes what the server sent, which may be several messages. What is no message is left out.
@@ -254,13 +169,6 @@ impl Core {
         for (request, flight) in self.pending.take_all() {
             self.post(Failure::Ended.reply(&request));
             flight.cancelled.cancel();
-        }
-    }
-
-    /// Ends the session with the server.
-    pub async fn close(&self) {
-        if let Link::Streamable(streamable) = self.link() {
-            streamable.close(self).await;
         }
     }
 

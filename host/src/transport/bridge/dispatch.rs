@@ -5,16 +5,17 @@ use std::sync::Arc;
 use rmcp::model::ErrorCode;
 use serde_json::Value;
 
-use super::core::{Core, Link};
 use super::limits::{IN_ORDER, MESSAGE};
 use super::message::{CANCELLED, INITIALIZE, Kind, Message};
 use super::pending::Reply;
 use super::requests;
+use super::server::{Link, Server};
 use crate::rpc::{ErrorReply, encode};
 use crate::transport::stdio::Line;
 
 /// Takes a line of the client.
-pub async fn take(core: &Arc<Core>, line: Line) {
+pub async fn take(server: &Arc<Server>, line: Line) {
+    let core = &server.core;
     let messages = match line {
         Line::Whole(line) => Message::read(line.into()),
         Line::Oversized { id } => Err(ErrorReply::of(
@@ -26,14 +27,15 @@ pub async fn take(core: &Arc<Core>, line: Line) {
     match messages {
         Ok(messages) => {
             for message in messages {
-                dispatch(core, message).await;
+                dispatch(server, message).await;
             }
         }
         Err(reply) => core.post(encode(&reply)),
     }
 }
 
-async fn dispatch(core: &Arc<Core>, message: Message) {
+async fn dispatch(server: &Arc<Server>, message: Message) {
+    let core = &server.core;
     match message.kind().clone() {
         Kind::Request(id) => {
             let flight = match core.pending.start(&id, &message, None) {
@@ -50,11 +52,11 @@ async fn dispatch(core: &Arc<Core>, message: Message) {
             };
             if message.method() == INITIALIZE {
                 // Nothing else is sent before there is a session.
-                requests::run(core, &message, &flight).await;
+                requests::run(server, &message, &flight).await;
                 return;
             }
-            let core = Arc::clone(core);
-            tokio::spawn(async move { requests::run(&core, &message, &flight).await });
+            let server = Arc::clone(server);
+            tokio::spawn(async move { requests::run(&server, &message, &flight).await });
         }
         Kind::Notification if message.method() == CANCELLED => {
             let request = message
@@ -62,16 +64,16 @@ async fn dispatch(core: &Arc<Core>, message: Message) {
                 .and_then(|id| core.pending.cancel(&id));
             // Since 2026-07-28 the end of the request's connection says it.
             let stateless = request.is_some_and(|request| request.stateless_version().is_some());
-            if !(stateless && matches!(core.link(), Link::Streamable(_))) {
-                tell(core, message).await;
+            if !(stateless && matches!(server.link(), Link::Streamable(_))) {
+                tell(server, message).await;
             }
         }
-        Kind::Notification | Kind::Reply(None) => tell(core, message).await,
+        Kind::Notification | Kind::Reply(None) => tell(server, message).await,
         Kind::Reply(Some(id)) => match core.pending.replied(&id, core.session.generation()) {
-            Reply::Send(None) => tell(core, message).await,
+            Reply::Send(None) => tell(server, message).await,
             Reply::Send(Some(original)) => {
                 if let Some(message) = message.with_id(&original) {
-                    tell(core, message).await;
+                    tell(server, message).await;
                 }
             }
             Reply::Stale => {
@@ -82,12 +84,13 @@ async fn dispatch(core: &Arc<Core>, message: Message) {
 }
 
 /// Sends a message that has no answer. The client's next one waits until the server took it, or for a moment.
-async fn tell(core: &Arc<Core>, message: Message) {
+async fn tell(server: &Arc<Server>, message: Message) {
+    let core = &server.core;
     // The semaphore is never closed.
     let Ok(permit) = Arc::clone(&core.telling).acquire_owned().await else {
         return;
     };
-    let sending = Arc::clone(core);
+    let sending = Arc::clone(server);
     let sent = core.tells.spawn(async move {
         requests::tell(&sending, &message).await;
         drop(permit);

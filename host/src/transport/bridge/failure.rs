@@ -86,7 +86,10 @@ impl Failure {
             }
             Self::SessionLost { sent, .. } => *sent,
             Self::Moved | Self::OlderTransport => Sent::Refused,
-            Self::Refused { status, .. } if *status < 500 || *status == 503 => Sent::Refused,
+            // A proxy that gave up waiting may say 408, 502 or 504; the server may still act.
+            Self::Refused { status, .. } if (*status < 500 && *status != 408) || *status == 503 => {
+                Sent::Refused
+            }
             Self::Broken(_)
             | Self::Silent(_)
             | Self::Refused { .. }

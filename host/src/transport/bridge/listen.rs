@@ -10,6 +10,7 @@ use super::failure::Failure;
 use super::http::{Content, Reply};
 use super::limits::Backoff;
 use super::renew::renew;
+use super::server::Server;
 use super::streamable::{Mark, Streamable, pass};
 
 /// A stream that lived so long was no failure: the next wait is short again.
@@ -19,15 +20,15 @@ const LIVED: Duration = Duration::from_secs(10);
 const DENIED: Duration = Duration::from_secs(30);
 
 /// Begins to listen, once for a server.
-pub fn start(core: &Arc<Core>, streamable: &Arc<Streamable>) {
+pub fn start(server: &Arc<Server>, streamable: &Arc<Streamable>) {
     if !streamable.begin_listening() {
         return;
     }
-    let (core, streamable) = (Arc::clone(core), Arc::clone(streamable));
+    let (server, streamable) = (Arc::clone(server), Arc::clone(streamable));
     tokio::spawn(async move {
         tokio::select! {
-            () = core.stop.cancelled() => {}
-            () = listen(&core, &streamable) => {}
+            () = server.core.stop.cancelled() => {}
+            () = listen(&server, &streamable) => {}
         }
     });
 }
@@ -42,7 +43,8 @@ enum Ended {
     Once(String),
 }
 
-async fn listen(core: &Arc<Core>, streamable: &Streamable) {
+async fn listen(server: &Server, streamable: &Streamable) {
+    let core = &server.core;
     let mut generations = core.session.generations();
     let mut mark = Mark::default();
     let mut backoff = Backoff::default();
@@ -66,7 +68,7 @@ async fn listen(core: &Arc<Core>, streamable: &Streamable) {
             Ended::Never => return,
             Ended::Lost => {
                 mark = Mark::default();
-                if let Err(failure) = renew(core, generation).await {
+                if let Err(failure) = renew(server, generation).await {
                     core.say(&failure.to_string());
                 }
             }

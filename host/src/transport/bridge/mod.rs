@@ -5,6 +5,7 @@
 //! answer: the server's, or an error of the bridge. A message that may have been sent is sent again only if that changes
 //! nothing; a `tools/call` never is.
 
+mod config;
 mod core;
 mod credentials;
 mod dispatch;
@@ -20,60 +21,22 @@ mod pending;
 mod probe;
 mod renew;
 mod requests;
+mod send;
+mod server;
 mod session;
 mod streamable;
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
-use std::time::Duration;
-
-use url::Url;
 
 use super::stdio::Pipes;
-use crate::upstream::Proxy;
+pub use config::{Config, Mode, Report};
 use core::Core;
 pub use credentials::{Bearer, CredentialError, Credentials, Extra, Secret, names_secret};
 pub use http::{SetupError, Trust, is_loopback, parse_url};
 pub use limits::SILENCE;
 use limits::{DRAIN, GOODBYE, MESSAGE, OUTGOING, Waits};
-
-/// Tells a person what goes on.
-pub type Report = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Which transport to use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// The one that the server has, streamable HTTP first.
-    Probe,
-    /// Streamable HTTP.
-    Streamable,
-    /// The older one.
-    Older,
-}
-
-/// How a bridge is set up.
-pub struct Config {
-    /// The server's address.
-    pub url: Url,
-    /// Which transport to use.
-    pub mode: Mode,
-    /// What goes with every request.
-    pub credentials: Credentials,
-    /// Whose certificates are accepted.
-    pub trust: Trust,
-    /// The proxy. Loopback is reached without it.
-    pub proxy: Option<Proxy>,
-    /// How long the server may be silent.
-    pub silence: Duration,
-    /// Tells a person what goes on.
-    pub report: Report,
-}
-
-impl std::fmt::Debug for Config {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Config").finish_non_exhaustive()
-    }
-}
+use server::Server;
 
 /// Why a bridge ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +50,7 @@ pub enum End {
 /// A bridge between a client on a pair of streams and a server.
 #[derive(Debug)]
 pub struct Bridge {
-    core: Arc<Core>,
+    server: Arc<Server>,
     pipes: Pipes,
 }
 
@@ -122,13 +85,12 @@ impl Bridge {
         let core = Core::new(
             http,
             config.url,
-            config.mode,
             waits,
             pipes.outgoing.clone(),
             config.report,
         );
         Ok(Self {
-            core: Arc::new(core),
+            server: Arc::new(Server::new(core, config.mode)),
             pipes,
         })
     }
@@ -136,7 +98,8 @@ impl Bridge {
     /// Passes messages until the client closes its end or `told` ends. What is in flight at the end of the input gets a
     /// moment to end; what is left then is answered with an error.
     pub async fn run(self, told: impl Future<Output = ()>) -> End {
-        let Self { core, mut pipes } = self;
+        let Self { server, mut pipes } = self;
+        let core = &server.core;
         let ended = pipes.ended.clone();
         let passing = async {
             loop {
@@ -144,7 +107,7 @@ impl Bridge {
                 let Some(line) = pipes.lines.recv().await else {
                     break;
                 };
-                dispatch::take(&core, line).await;
+                dispatch::take(&server, line).await;
             }
             core.pending.idle().await;
             core.tells.close();
@@ -159,12 +122,13 @@ impl Bridge {
             () = in_time => End::Client,
             () = core.client.closed() => End::Client,
             () = told => End::Told,
+            () = renew::renew_lost(&server) => End::Told,
         };
         core.stop.cancel();
         core.fail_all();
         // What the client does not read within a moment is not waited for.
         let _ = tokio::time::timeout(GOODBYE, core.client.flush()).await;
-        let _ = tokio::time::timeout(GOODBYE, core.close()).await;
+        let _ = tokio::time::timeout(GOODBYE, send::close(&server)).await;
         end
     }
 }

@@ -18,7 +18,6 @@ use super::http::{Content, Events, Reply, rpc_error};
 use super::limits::{AFTER_ANSWER, Backoff, ENDPOINT};
 use super::message::{INITIALIZE, Message};
 use super::pending::Flight;
-use super::renew::renew;
 use super::session::Place;
 use crate::secrets;
 
@@ -142,16 +141,7 @@ impl Older {
             connection = Arc::new(new);
             events = stream;
             self.connection.send_replace(Some(Arc::clone(&connection)));
-            let generation = core.session.generation();
-            if generation > 0 {
-                // Beside the reading, which the answers need.
-                let core = Arc::clone(core);
-                tokio::spawn(async move {
-                    if let Err(failure) = renew(&core, generation).await {
-                        core.say(&failure.to_string());
-                    }
-                });
-            }
+            core.lost.notify_one();
         }
     }
 

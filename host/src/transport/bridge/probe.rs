@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::Mode;
-use super::core::{Core, Link};
+use super::config::Mode;
 use super::failure::Failure;
-use super::http::{Reply, rpc_error};
+use super::http::{Events, Reply, rpc_error};
 use super::message::Message;
 use super::older::{self, Older};
 use super::pending::Flight;
+use super::server::{Link, Server};
 use super::streamable::Streamable;
 use crate::secrets;
 
@@ -21,9 +21,10 @@ const OLDER_PATH: &str = "/sse";
 ///
 /// # Errors
 /// Why there was no answer.
-pub async fn exchange(core: &Arc<Core>, message: &Message, flight: &Flight) -> Result<(), Failure> {
-    let deciding = core.deciding.lock().await;
-    let (streamable, reply) = match core.link() {
+pub async fn exchange(server: &Server, message: &Message, flight: &Flight) -> Result<(), Failure> {
+    let core = &server.core;
+    let deciding = server.deciding.lock().await;
+    let (streamable, reply) = match server.link() {
         Link::Streamable(streamable) => {
             drop(deciding);
             return streamable.exchange(core, message, flight).await;
@@ -32,9 +33,9 @@ pub async fn exchange(core: &Arc<Core>, message: &Message, flight: &Flight) -> R
             drop(deciding);
             return older.exchange(core, message, flight).await;
         }
-        Link::Undecided if core.mode == Mode::Older => {
+        Link::Undecided if server.mode == Mode::Older => {
             let opened = older::open(core, &core.url).await?;
-            let older = use_older(core, core.url.clone(), opened);
+            let older = use_older(server, core.url.clone(), opened);
             drop(deciding);
             return older.exchange(core, message, flight).await;
         }
@@ -45,9 +46,9 @@ pub async fn exchange(core: &Arc<Core>, message: &Message, flight: &Flight) -> R
         }
     };
     let generation = core.session.generation();
-    if reply.status.is_success() || core.mode == Mode::Streamable {
+    if reply.status.is_success() || server.mode == Mode::Streamable {
         if reply.status.is_success() {
-            use_streamable(core, &streamable);
+            use_streamable(server, &streamable);
         }
         drop(deciding);
         let taken = streamable
@@ -57,36 +58,38 @@ pub async fn exchange(core: &Arc<Core>, message: &Message, flight: &Flight) -> R
             Err(Failure::OlderTransport) => {
                 // The stream of the older transport came in reply to a POST.
                 let opened = older::open(core, &core.url).await?;
-                use_older(core, core.url.clone(), opened);
+                use_older(server, core.url.clone(), opened);
                 Err(Failure::OlderTransport)
             }
             taken => taken,
         };
     }
-    refused(core, message, flight, streamable, reply).await
+    refused(server, message, flight, streamable, reply).await
 }
 
 /// Goes on after the server refused the request over streamable HTTP.
 async fn refused(
-    core: &Arc<Core>,
+    server: &Server,
     message: &Message,
     flight: &Flight,
     streamable: Arc<Streamable>,
     mut reply: Reply,
 ) -> Result<(), Failure> {
+    let core = &server.core;
     let body = reply.start().await;
-    if let Some(answer) = rpc_error(&body).and_then(|error| message.answer_with(&error)) {
-        if !matches!(reply.status.as_u16(), 401 | 403) {
-            use_streamable(core, &streamable);
-            core.deliver(answer, core.session.generation()).await;
-            return Ok(());
-        }
+    let about_access = matches!(reply.status.as_u16(), 401 | 403 | 407);
+    if !about_access
+        && let Some(answer) = rpc_error(&body).and_then(|error| message.answer_with(&error))
+    {
+        use_streamable(server, &streamable);
+        core.deliver(answer, core.session.generation()).await;
+        return Ok(());
     }
     let refusal = reply.refusal(&core.http, &body);
     if !matches!(reply.status.as_u16(), 400 | 404 | 405) {
         return Err(refusal);
     }
-    let older = match find_older(core).await {
+    let older = match find_older(server).await {
         Ok(older) => older,
         Err(tried) => {
             return Err(Failure::Refused {
@@ -104,7 +107,8 @@ async fn refused(
 }
 
 /// Looks for the older transport at the address as it was given, then at its usual path.
-async fn find_older(core: &Arc<Core>) -> Result<Arc<Older>, String> {
+async fn find_older(server: &Server) -> Result<Arc<Older>, String> {
+    let core = &server.core;
     let mut places: Vec<Url> = vec![core.url.clone()];
     if let Ok(usual) = core.url.join(OLDER_PATH)
         && usual.path() != core.url.path()
@@ -114,31 +118,29 @@ async fn find_older(core: &Arc<Core>) -> Result<Arc<Older>, String> {
     let mut tried = Vec::new();
     for place in places {
         match older::open(core, &place).await {
-            Ok(opened) => return Ok(use_older(core, place, opened)),
+            Ok(opened) => return Ok(use_older(server, place, opened)),
             Err(failure) => tried.push(format!("{}: {failure}", secrets::masked(place.path()))),
         }
     }
     Err(tried.join("; "))
 }
 
-fn use_streamable(core: &Core, streamable: &Arc<Streamable>) {
-    core.set_link(Link::Streamable(Arc::clone(streamable)));
+fn use_streamable(server: &Server, streamable: &Arc<Streamable>) {
+    let core = &server.core;
+    server.set_link(Link::Streamable(Arc::clone(streamable)));
     core.say(&format!(
         "{} speaks streamable HTTP",
         secrets::shown(core.url.as_str())
     ));
 }
 
-fn use_older(
-    core: &Arc<Core>,
-    place: Url,
-    opened: (older::Connection, super::http::Events),
-) -> Arc<Older> {
+fn use_older(server: &Server, place: Url, opened: (older::Connection, Events)) -> Arc<Older> {
+    let core = &server.core;
     core.say(&format!(
         "{} speaks the older transport, HTTP with SSE",
         secrets::shown(place.as_str())
     ));
     let older = Older::start(core, place, opened);
-    core.set_link(Link::Older(Arc::clone(&older)));
+    server.set_link(Link::Older(Arc::clone(&older)));
     older
 }

@@ -5,19 +5,21 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::core::{Core, Link};
+use super::core::Core;
 use super::failure::{Failure, Sent};
 use super::limits::{ASKED_WAIT, Backoff, REPEATS, TOOL_PAGES};
 use super::listen;
 use super::message::{CANCELLED, INITIALIZE, INITIALIZED, Kind, LISTEN, Message};
 use super::pending::Flight;
 use super::renew::renew;
+use super::send;
+use super::server::{Link, Server};
 
 /// Sends a request until it is answered, fails, or is cancelled.
-pub async fn run(core: &Arc<Core>, message: &Message, flight: &Flight) {
+pub async fn run(server: &Arc<Server>, message: &Message, flight: &Flight) {
     let answered = async {
-        if let Err(failure) = answer(core, message, flight).await {
-            core.fail(message, &failure);
+        if let Err(failure) = answer(server, message, flight).await {
+            server.core.fail(message, &failure);
         }
     };
     tokio::select! {
@@ -26,45 +28,47 @@ pub async fn run(core: &Arc<Core>, message: &Message, flight: &Flight) {
     }
 }
 
-async fn answer(core: &Arc<Core>, message: &Message, flight: &Flight) -> Result<(), Failure> {
+async fn answer(server: &Arc<Server>, message: &Message, flight: &Flight) -> Result<(), Failure> {
+    let core = &server.core;
     let mut attempts = Attempts::new(core);
     loop {
         if message.method() != INITIALIZE {
             // A session that is being opened is waited for.
-            drop(core.renewing.lock().await);
+            drop(server.renewing.lock().await);
         }
         if message.stateless_version().is_some() && core.tools.must_learn(message) {
-            learn(core, message).await;
+            learn(server, message).await;
         }
         let generation = core.session.generation();
-        let Err(failure) = exchange(core, message, flight).await else {
+        let Err(failure) = exchange(server, message, flight).await else {
             return Ok(());
         };
         if flight.answered.is_cancelled() {
             return Ok(());
         }
         tracing::debug!(%failure, method = message.method(), "a request was not answered");
-        attempts.next(core, message, failure, generation).await?;
+        attempts.next(server, message, failure, generation).await?;
     }
 }
 
 /// Sends a request once. The answer to `initialize` must come soon: nothing else goes on before it.
-async fn exchange(core: &Arc<Core>, message: &Message, flight: &Flight) -> Result<(), Failure> {
+async fn exchange(server: &Arc<Server>, message: &Message, flight: &Flight) -> Result<(), Failure> {
     if message.method() != INITIALIZE {
-        return core.exchange(message, flight).await;
+        return send::exchange(server, message, flight).await;
     }
-    let limit = core.waits.opening;
-    tokio::time::timeout(limit, core.exchange(message, flight))
+    let limit = server.core.waits.opening;
+    tokio::time::timeout(limit, send::exchange(server, message, flight))
         .await
         .map_err(|_| Failure::Silent(limit))?
 }
 
 /// Sends a message that has no answer. Where it cannot be sent, a person is told.
-pub async fn tell(core: &Arc<Core>, message: &Message) {
+pub async fn tell(server: &Arc<Server>, message: &Message) {
+    let core = &server.core;
     let mut attempts = Attempts::new(core);
     loop {
         let generation = core.session.generation();
-        let Err(failure) = core.tell(message).await else {
+        let Err(failure) = send::tell(server, message).await else {
             break;
         };
         let is_lost = matches!(failure, Failure::SessionLost { .. });
@@ -74,7 +78,7 @@ pub async fn tell(core: &Arc<Core>, message: &Message) {
             // It means nothing in another session.
             Err(failure)
         } else {
-            attempts.next(core, message, failure, generation).await
+            attempts.next(server, message, failure, generation).await
         };
         if let Err(failure) = failed {
             let what = match message.kind() {
@@ -86,16 +90,17 @@ pub async fn tell(core: &Arc<Core>, message: &Message) {
         }
     }
     if message.method() == INITIALIZED
-        && let Link::Streamable(streamable) = core.link()
+        && let Link::Streamable(streamable) = server.link()
     {
-        listen::start(core, &streamable);
+        listen::start(server, &streamable);
     }
 }
 
 /// Reads the server's list of tools, to know what headers a call has. Where that fails, the call goes without them and
 /// the server says what is missing.
-async fn learn(core: &Arc<Core>, call: &Message) {
-    let _learning = core.learning.lock().await;
+async fn learn(server: &Arc<Server>, call: &Message) {
+    let core = &server.core;
+    let _learning = server.learning.lock().await;
     if !core.tools.must_learn(call) {
         return;
     }
@@ -109,7 +114,7 @@ async fn learn(core: &Arc<Core>, call: &Message) {
         let request = request
             .and_then(|params| Message::request(&core.own_id(), "tools/list", Some(&params)));
         let Some(request) = request else { return };
-        let answer = match core.ask(&request).await {
+        let answer = match send::ask(server, &request).await {
             Ok(answer) if answer.is_error() => break,
             Ok(answer) => answer,
             Err(_) => return,
@@ -149,7 +154,7 @@ impl Attempts {
     /// What to tell its sender, where it cannot be.
     async fn next(
         &mut self,
-        core: &Arc<Core>,
+        server: &Arc<Server>,
         message: &Message,
         failure: Failure,
         generation: u64,
@@ -163,10 +168,10 @@ impl Attempts {
                 if self.renewals > 1 {
                     return Err(failure);
                 }
-                let mut renewed = renew(core, generation).await;
+                let mut renewed = renew(server, generation).await;
                 while let Err(unreachable @ Failure::Unreachable(_)) = renewed {
                     renewed = match self.wait(unreachable, endless).await {
-                        Ok(()) => renew(core, generation).await,
+                        Ok(()) => renew(server, generation).await,
                         Err(failure) => {
                             renewed = Err(failure);
                             break;
