@@ -291,6 +291,12 @@ impl Current {
         }
         text
     }
+
+    /// Returns a text without the secrets.
+    #[must_use]
+    pub fn mask_text(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.mask(text.as_bytes().to_vec())).into_owned()
+    }
 }
 
 #[cfg(test)]

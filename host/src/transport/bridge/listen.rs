@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::core::Core;
 use super::failure::Failure;
-use super::http::{Content, Reply};
 use super::limits::Backoff;
 use super::renew::renew;
+use super::reply::{Content, Reply};
 use super::server::Server;
 use super::streamable::{Mark, Streamable, pass};
 

@@ -20,6 +20,7 @@ mod older;
 mod pending;
 mod probe;
 mod renew;
+mod reply;
 mod requests;
 mod send;
 mod server;

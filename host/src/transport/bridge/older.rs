@@ -14,10 +14,10 @@ use url::Url;
 use super::core::Core;
 use super::events::Event;
 use super::failure::{Failure, Sent};
-use super::http::{Content, Events, Reply, rpc_error};
 use super::limits::{AFTER_ANSWER, Backoff, ENDPOINT};
 use super::message::{INITIALIZE, Message};
 use super::pending::Flight;
+use super::reply::{Content, Events, Reply, rpc_error};
 use super::session::Place;
 use crate::secrets;
 
@@ -50,11 +50,11 @@ pub async fn open(core: &Core, url: &Url) -> Result<(Connection, Events), Failur
         let mut reply = core.http.get(url, HeaderMap::new()).await?;
         if !reply.status.is_success() {
             let body = reply.start().await;
-            return Err(reply.refusal(&core.http, &body));
+            return Err(reply.refusal(&body));
         }
         if reply.content != Content::Events {
             let body = reply.start().await;
-            return Err(reply.not_mcp(&core.http, &body));
+            return Err(reply.not_mcp(&body));
         }
         let mut events = reply.events();
         let first = match events.next().await? {
@@ -212,7 +212,7 @@ impl Older {
             let body = reply.start().await;
             let error = rpc_error(&body).and_then(|error| message.answer_with(&error));
             let Some(answer) = error else {
-                return Err(refusal(core, &connection, &reply, &body));
+                return Err(refusal(&connection, &reply, &body));
             };
             core.deliver(answer, core.session.generation()).await;
             return Ok(());
@@ -236,7 +236,7 @@ impl Older {
             return Ok(());
         }
         let body = reply.start().await;
-        Err(refusal(core, &connection, &reply, &body))
+        Err(refusal(&connection, &reply, &body))
     }
 }
 
@@ -259,12 +259,12 @@ async fn post(core: &Core, connection: &Connection, message: &Message) -> Result
 }
 
 /// Returns why a message was refused. Where the server does not know the session, its stream is opened again.
-fn refusal(core: &Core, connection: &Connection, reply: &Reply, body: &[u8]) -> Failure {
+fn refusal(connection: &Connection, reply: &Reply, body: &[u8]) -> Failure {
     if reply.status == http::StatusCode::NOT_FOUND {
         connection.ended.cancel();
         return Core::lost(Sent::Refused);
     }
-    reply.refusal(&core.http, body)
+    reply.refusal(body)
 }
 
 /// Reads a stream to its end, and returns why it ended.

@@ -6,10 +6,10 @@ use url::Url;
 
 use super::config::Mode;
 use super::failure::Failure;
-use super::http::{Events, Reply, rpc_error};
 use super::message::Message;
 use super::older::{self, Older};
 use super::pending::Flight;
+use super::reply::{Events, Reply, rpc_error};
 use super::server::{Link, Server};
 use super::streamable::Streamable;
 use crate::secrets;
@@ -85,7 +85,7 @@ async fn refused(
         core.deliver(answer, core.session.generation()).await;
         return Ok(());
     }
-    let refusal = reply.refusal(&core.http, &body);
+    let refusal = reply.refusal(&body);
     if !matches!(reply.status.as_u16(), 400 | 404 | 405) {
         return Err(refusal);
     }

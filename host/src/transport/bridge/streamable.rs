@@ -11,10 +11,10 @@ use url::Url;
 use super::core::Core;
 use super::events::Event;
 use super::failure::{Failure, Sent};
-use super::http::{Content, Events, Reply, rpc_error};
 use super::limits::{AFTER_ANSWER, Backoff};
 use super::message::{INITIALIZE, Kind, Message};
 use super::pending::Flight;
+use super::reply::{Content, Events, Reply, rpc_error};
 use super::session::{Place, SESSION_ID};
 
 /// The header with the id of the last event that was seen.
@@ -133,7 +133,7 @@ impl Streamable {
             return elsewhere(core, flight).await;
         }
         if empty || Message::read(Bytes::copy_from_slice(&body)).is_err() {
-            return Err(reply.not_mcp(&core.http, &body));
+            return Err(reply.not_mcp(&body));
         }
         whole(core, call, body).await
     }
@@ -223,7 +223,7 @@ impl Streamable {
         if is_lost(core, message, &reply, &body) {
             return Err(Core::lost(Sent::Refused));
         }
-        Err(reply.refusal(&core.http, &body))
+        Err(reply.refusal(&body))
     }
 
     /// Ends the session.
@@ -318,7 +318,7 @@ async fn refused(core: &Core, call: Call<'_>, reply: &Reply, body: &[u8]) -> Res
             core.deliver(answer, call.generation).await;
             Ok(())
         }
-        None => Err(reply.refusal(&core.http, body)),
+        None => Err(reply.refusal(body)),
     }
 }
 
