@@ -20,8 +20,15 @@ use crate::upstream::{EXEMPT_VARIABLES, PLAIN_PROXY_VARIABLES, PROXY_VARIABLES, 
 /// The longest time that `--timeout` takes, in seconds: a day.
 const LONGEST_TIMEOUT: u64 = 24 * 60 * 60;
 
-/// Serves standard input and output, and passes all messages to a remote MCP server.
+/// Serve MCP over standard input and output in front of a remote MCP server
+///
+/// All messages are passed both ways as they come. A token or a secret header comes from the environment or a file.
+///
+/// Examples:
+///   glovebox bridge http://127.0.0.1:9876/mcp
+///   glovebox bridge https://mcp.example.com/mcp --bearer-env EXAMPLE_TOKEN
 #[derive(Args, Clone, Debug)]
+#[command(verbatim_doc_comment)]
 pub struct BridgeCommand {
     /// The server's address, such as http://127.0.0.1:9876/mcp
     #[arg(value_name = "URL")]
