@@ -24,6 +24,8 @@ enum Over {
     Http(&'static str),
     /// At a path of `glovebox serve --external`, with its token and its certificate authority.
     Https(&'static str),
+    /// At a path of `glovebox serve`, through `glovebox bridge`.
+    Bridge(&'static str),
 }
 
 /// Runs a script with a client, unless the client is not there.
@@ -70,7 +72,9 @@ fn run_with(
     }
     let serve = (!matches!(over, Over::Stdio)).then(|| Serve::spawn(serve));
     let target = match (over, &serve) {
-        (Over::Http(path), Some(serve)) => format!("http://127.0.0.1:{}{path}", serve.port),
+        (Over::Http(path) | Over::Bridge(path), Some(serve)) => {
+            format!("http://127.0.0.1:{}{path}", serve.port)
+        }
         (Over::Https(path), Some(serve)) => {
             let ca = serve.ca.as_ref().unwrap();
             let token = std::fs::read_to_string(state.path().join("state/token")).unwrap();
@@ -85,6 +89,7 @@ fn run_with(
     let output = command
         .arg(folder().join(script))
         .arg(target)
+        .args(matches!(over, Over::Bridge(_)).then_some(PROGRAM))
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -303,4 +308,34 @@ fn python_2_asks_a_person_over_streamable_http() {
 #[test]
 fn python_2_asks_a_person_over_sse() {
     python_2_approves(Over::Http("/sse"), 4);
+}
+
+#[test]
+fn npm_sdk_1_through_the_bridge() {
+    npm_sdk_1(Over::Bridge("/mcp"), 9);
+}
+
+#[test]
+fn npm_client_2_through_the_bridge() {
+    npm_client_2(Over::Bridge("/mcp"), 27);
+}
+
+#[test]
+fn python_2_through_the_bridge() {
+    python_2(Over::Bridge("/mcp"), 28);
+}
+
+#[test]
+fn npm_sdk_1_through_the_bridge_over_sse() {
+    npm_sdk_1(Over::Bridge("/sse"), 9);
+}
+
+#[test]
+fn npm_client_2_through_the_bridge_over_sse() {
+    npm_client_2(Over::Bridge("/sse"), 9);
+}
+
+#[test]
+fn python_2_through_the_bridge_over_sse() {
+    python_2(Over::Bridge("/sse"), 9);
 }

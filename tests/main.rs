@@ -10,6 +10,7 @@
 
 mod architecture;
 mod ask;
+mod bridge;
 mod browser;
 mod caps;
 mod clients;

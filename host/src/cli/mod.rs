@@ -2,6 +2,7 @@
 
 mod ask;
 mod audit;
+mod bridge;
 mod component;
 mod confirm;
 mod connect;
@@ -89,6 +90,8 @@ pub enum Command {
     Doctor(doctor::Doctor),
     /// Serve MCP over HTTP
     Serve(serve::Serve),
+    /// Serve MCP over standard input and output in front of a remote MCP server
+    Bridge(bridge::BridgeCommand),
     /// Show or replace the bearer token of `glovebox serve`
     Token(token::Token),
     /// Check or read the audit log
@@ -166,6 +169,7 @@ fn run() -> anyhow::Result<Exit> {
         }
     };
     match cli.command {
+        Some(Command::Bridge(bridge)) => runtime::block_on(bridge.run())?,
         Some(Command::Component(component)) => runtime::block_on(async { component.run() })?,
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
         Some(Command::Audit(audit)) => runtime::block_on(audit.run(&settings))?,
