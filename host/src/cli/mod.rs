@@ -26,6 +26,7 @@ mod stderr;
 mod stdio;
 mod terminal;
 mod token;
+mod traffic;
 mod web;
 mod worker;
 
@@ -78,6 +79,8 @@ pub enum Command {
     Stdio(stdio::Stdio),
     /// Show or replace the bearer token of `glovebox serve`
     Token(token::Token),
+    /// Work with captured HTTP traffic
+    Traffic(traffic::Traffic),
     /// The browser demo, served from the binary on loopback.
     Web(web::Web),
     /// Start the worker of a job that was handed over.
@@ -153,6 +156,7 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         Some(Command::Serve(serve)) => runtime::block_on(serve.run(&settings))?,
         Some(Command::Token(token)) => token.run(&settings),
+        Some(Command::Traffic(traffic)) => traffic.run(),
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
         Some(Command::Web(web)) => runtime::block_on(web.run())?,
         None => runtime::block_on(stdio::Stdio::default().run(&settings))?,
