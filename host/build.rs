@@ -70,7 +70,36 @@ fn page(manifest: &Path, vectors_folder: &Path) -> io::Result<String> {
     }
     let list = format!("[{}]", list.join(","));
     let _ = writeln!(table, "    (\"vectors/index.json\", {list:?}.as_bytes()),");
+    table.push_str(&traffic_vectors(&manifest.join("../fixtures/traffic"))?);
     table.push_str("]\n");
+    Ok(table)
+}
+
+/// Returns rows of the page's table for the vectors of the traffic component, the samples that they name, and their list.
+fn traffic_vectors(folder: &Path) -> io::Result<String> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let (mut table, mut list) = (String::new(), Vec::new());
+    let mut add = |name: String, path: &Path| {
+        let _ = writeln!(table, "    ({name:?}, include_bytes!({path:?})),");
+    };
+    if folder.is_dir() {
+        for path in sorted(&folder.canonicalize()?)? {
+            if path.is_file() {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                add(format!("vectors/traffic/samples/{name}"), &path);
+            }
+        }
+        for path in sorted(&folder.join("vectors").canonicalize()?)? {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            add(format!("vectors/traffic/{name}.json"), &path);
+            list.push(format!("{name:?}"));
+        }
+    }
+    let list = format!("[{}]", list.join(","));
+    let _ = writeln!(
+        table,
+        "    (\"vectors/traffic/index.json\", {list:?}.as_bytes()),"
+    );
     Ok(table)
 }
 

@@ -1,6 +1,7 @@
 //! What the tests of the command line share: the real binary in a world of its own, and the simulator as a
 //! process of its own.
 
+pub mod any_guest;
 pub mod command;
 pub mod guest;
 pub mod limiter;

@@ -40,6 +40,7 @@ names! {
         Url => "url", RequestHead => "request-head", RequestBody => "request-body", ResponseHead => "response-head",
         ResponseBody => "response-body", WebSocket => "web-socket", Note => "note",
     }
+    Direction { Sent => "sent", Received => "received", Error => "error" }
     Carrier {
         Userinfo => "userinfo", Path => "path", Query => "query", Fragment => "fragment", Header => "header",
         Cookie => "cookie", Form => "form", Json => "json", Multipart => "multipart", Xml => "xml", Text => "text",

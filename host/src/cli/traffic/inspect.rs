@@ -17,7 +17,7 @@ use crate::jobs::clock::Millis;
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 use crate::traffic::{
     Detection, Inspected, InspectedExchange, InspectionOptions, Mode, Redactor, Report, Traffic,
-    TrafficConfig,
+    TrafficConfig, WebSocketMessage,
 };
 
 /// Bytes of the key of the placeholders: as many as the hash under it has.
@@ -45,6 +45,9 @@ pub struct Inspect {
     /// Show one exchange in full, by its number in the list
     #[arg(long, value_name = "NUMBER")]
     exchange: Option<u64>,
+    /// Use another traffic component instead of the embedded one
+    #[arg(long, value_name = "FILE")]
+    traffic_component: Option<PathBuf>,
 }
 
 /// The redaction mode as a word of the command line.
@@ -86,6 +89,20 @@ pub(super) trait Output {
     fn is_json(&self) -> bool;
 }
 
+/// Bytes of a WebSocket message that are shown.
+const MESSAGE_BYTES: usize = 4 << 10;
+
+/// Returns the text of a WebSocket message, cut, and how many of its bytes were left out; `None` where it is no text.
+pub(super) fn message_text(message: &WebSocketMessage) -> Option<(String, usize)> {
+    let text = std::str::from_utf8(&message.payload).ok()?;
+    let mut end = text.len().min(MESSAGE_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let shown = text.get(..end)?;
+    Some((shown.to_owned(), text.len() - end))
+}
+
 impl Inspect {
     /// Runs the command.
     ///
@@ -99,7 +116,11 @@ impl Inspect {
                 return Ok(Exit::Usage);
             }
         };
-        let traffic = Traffic::new(&jobs_setup::sandbox(), TrafficConfig::default());
+        let config = TrafficConfig {
+            component: self.traffic_component.clone(),
+            ..TrafficConfig::default()
+        };
+        let traffic = Traffic::new(&jobs_setup::sandbox(), config);
         // Compiles while the first bytes are read.
         traffic.start();
         let mut key = vec![0; KEY_BYTES];

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::inspect::Output;
+use super::inspect::{Output, message_text};
 use super::summary::{Found, Summary};
 use crate::jobs::clock::Millis;
 use crate::sandbox::SandboxError;
 use crate::traffic::{
     Detection, Failure, Finding, Inspected, InspectedExchange, Mode, Replacement, Report, Tally,
-    Traffic, ViewOptions,
+    Traffic, ViewOptions, WebSocketMessage,
 };
 
 /// Replacements that are listed of one exchange.
@@ -78,7 +78,9 @@ impl Output for JsonOutput {
         let shown = traffic.view(&inspected.exchange, options)?;
         let mut exchange = exchange_of(inspected);
         let findings: Vec<Value> = inspected.findings.iter().map(finding_of).collect();
+        let messages = inspected.exchange.web_socket.iter().map(message_of);
         exchange["findings"] = findings.into();
+        exchange["websocket"] = messages.collect::<Vec<_>>().into();
         exchange["messages"] = serde_json::from_str(&shown.text).unwrap_or(Value::Null);
         let head = self.head(None);
         Ok(vec![format!("{head},\"exchange\":{exchange}}}")])
@@ -159,6 +161,18 @@ fn exchange_of(inspected: &InspectedExchange) -> Value {
         "redacted": redacted,
         "redacted_left_out": inspected.replaced.len().saturating_sub(REPLACEMENTS),
         "unchecked": inspected.unchecked.as_ref().map(SandboxError::kind),
+    })
+}
+
+fn message_of(message: &WebSocketMessage) -> Value {
+    let (text, left_out) = message_text(message).unzip();
+    json!({
+        "direction": message.direction.name(),
+        "time_ms": message.time_ms,
+        "opcode": message.opcode,
+        "bytes": message.payload.len(),
+        "text": text,
+        "text_left_out": left_out.unwrap_or(0),
     })
 }
 

@@ -1,11 +1,11 @@
 //! The inspection as text for a person.
 
-use super::inspect::Output;
+use super::inspect::{Output, message_text};
 use super::summary::{Found, Replaced, Summary};
 use crate::cli::terminal::one_line;
 use crate::sandbox::SandboxError;
 use crate::traffic::{
-    Detection, Inspected, InspectedExchange, Mode, Report, Tally, Traffic, ViewOptions,
+    Detection, Inspected, InspectedExchange, Mode, Report, Tally, Traffic, ViewOptions, WebSocketMessage,
 };
 
 /// Findings and places of secrets that are printed, each. `--json` has all.
@@ -15,17 +15,19 @@ const LISTED: usize = 100;
 #[derive(Debug)]
 pub(super) struct TextOutput {
     mode: Mode,
+    begun: bool,
 }
 
 impl TextOutput {
     /// Under this redaction mode.
     pub(super) const fn new(mode: Mode) -> Self {
-        Self { mode }
+        Self { mode, begun: false }
     }
 }
 
 impl Output for TextOutput {
     fn begin(&mut self, _: &Detection) -> Result<Vec<String>, SandboxError> {
+        self.begun = true;
         Ok(vec![row("#", "METHOD", "STATUS", "TYPE", "SIZE", "URL")])
     }
 
@@ -68,6 +70,7 @@ impl Output for TextOutput {
                 offset.map(|offset| format!("The {which} body goes on at byte {offset}.")),
             );
         }
+        lines.extend(web_socket(&exchange.web_socket));
         lines.extend(exchange.warnings.iter().map(|warning| {
             one_line(&format!("Warning: {} ({})", warning.detail, warning.code))
         }));
@@ -79,6 +82,9 @@ impl Output for TextOutput {
     }
 
     fn end(&mut self, summary: &Summary, report: Result<&Report, &str>) -> Vec<String> {
+        if !self.begun {
+            return Vec::new();
+        }
         let mut lines = findings(summary);
         lines.extend(self.replaced(summary));
         if let Ok(report) = report {
@@ -123,6 +129,10 @@ fn exchange_row(inspected: &InspectedExchange) -> String {
     if let (None, Some(error)) = (&exchange.response, &exchange.error) {
         url = format!("{url}  ({error})");
     }
+    if !exchange.web_socket.is_empty() {
+        let messages = counted(exchange.web_socket.len() as u64, "WebSocket message");
+        url = format!("{url}  ({messages})");
+    }
     if inspected.unchecked.is_some() {
         url.push_str("  (not checked)");
     }
@@ -139,6 +149,26 @@ fn exchange_row(inspected: &InspectedExchange) -> String {
         &size(inspected.response_bytes),
         &url,
     )
+}
+
+/// The messages of a WebSocket connection, one a line.
+fn web_socket(messages: &[WebSocketMessage]) -> Vec<String> {
+    if messages.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        String::new(),
+        format!("WebSocket messages: {}", messages.len()),
+    ];
+    lines.extend(messages.iter().map(|message| {
+        let text = match message_text(message) {
+            Some((text, 0)) => text,
+            Some((text, left)) => format!("{text}… ({} more)", counted(left as u64, "byte")),
+            None => format!("[opcode {}, {} bytes]", message.opcode, message.payload.len()),
+        };
+        one_line(&format!("  {:<8} {text}", message.direction.name()))
+    }));
+    lines
 }
 
 fn row(number: &str, method: &str, status: &str, media: &str, size: &str, url: &str) -> String {
@@ -225,8 +255,11 @@ fn import_lines(report: &Report) -> Vec<String> {
 
 fn tally_row(what: &str, tally: &Tally) -> String {
     one_line(&format!(
-        "  {what}: {} ({}, {} times, first in exchange {})",
-        tally.detail, tally.code, tally.count, tally.first_index
+        "  {what}: {} ({}, {}, the first is {})",
+        tally.detail,
+        tally.code,
+        counted(tally.count, "item"),
+        tally.first_index
     ))
 }
 
