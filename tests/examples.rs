@@ -144,7 +144,11 @@ fn traffic_vectors(mut command: Command) {
         assert!(found["problem"].is_null(), "{line}");
         names.retain(|name| found["name"] != *name);
     }
-    assert!(names.is_empty() && ran.code == Some(0), "left out: {names:?}, {}", ran.err);
+    assert!(
+        names.is_empty() && ran.code == Some(0),
+        "left out: {names:?}, {}",
+        ran.err
+    );
 }
 
 #[test]

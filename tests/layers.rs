@@ -11,7 +11,7 @@ const LAYERS: [&[&str]; 8] = [
     &["transport", "wasi"],
     &["mcp", "rpc"],
     &["settings", "simulator"],
-    &["jobs"],
+    &["jobs", "traffic"],
     &["upstream"],
     &["answers"],
     &["sandbox", "money", "files", "secrets", "exit"],

@@ -45,7 +45,10 @@ impl AnyGuest {
             let short = resolve.interfaces[*id].name.clone().unwrap();
             for function in resolve.interfaces[*id].functions.values() {
                 let name = &function.name;
-                let given = self.bodies.iter().find(|(known, _)| *known == format!("{short}#{name}"));
+                let given = self
+                    .bodies
+                    .iter()
+                    .find(|(known, _)| *known == format!("{short}#{name}"));
                 used += usize::from(given.is_some());
                 let mut body = given.map_or("unreachable".to_owned(), |(_, body)| body.clone());
                 if let FunctionKind::Constructor(resource) = &function.kind {
@@ -58,7 +61,9 @@ impl AnyGuest {
                     }
                 }
                 let ty = signature(&resolve, function);
-                functions.push_str(&format!("(func (export \"{interface}#{name}\") {ty} {body})\n"));
+                functions.push_str(&format!(
+                    "(func (export \"{interface}#{name}\") {ty} {body})\n"
+                ));
             }
         }
         assert_eq!(used, self.bodies.len(), "a body of an unknown function");
@@ -89,7 +94,13 @@ fn signature(resolve: &Resolve, function: &Function) -> String {
         _ => "i32",
     };
     let params = signature.params.iter().enumerate();
-    let params: String = params.map(|(at, ty)| format!("(param $p{at} {})", name(ty))).collect();
-    let results: String = signature.results.iter().map(|ty| format!("(result {})", name(ty))).collect();
+    let params: String = params
+        .map(|(at, ty)| format!("(param $p{at} {})", name(ty)))
+        .collect();
+    let results: String = signature
+        .results
+        .iter()
+        .map(|ty| format!("(result {})", name(ty)))
+        .collect();
     format!("{params}{results}")
 }

@@ -23,7 +23,9 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn item(coding: &str, body: &[u8]) -> String {
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: {coding}\r\n\r\n");
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: {coding}\r\n\r\n"
+    );
     let response = engine().encode([head.as_bytes(), body].concat());
     let request = engine().encode("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n");
     format!(
@@ -46,20 +48,34 @@ fn compressed_bombs_end_in_a_named_limit() {
         ("gzip, br, gzip, deflate", thousand, "codings-limit"),
         ("identity", b"nothing".to_vec(), ""),
     ];
-    let items: String = cases.iter().map(|(coding, body, _)| item(coding, body)).collect();
-    let file = format!("<?xml version=\"1.0\"?>\n<items burpVersion=\"2026.1\">\n{items}</items>\n");
+    let items: String = cases
+        .iter()
+        .map(|(coding, body, _)| item(coding, body))
+        .collect();
+    let file =
+        format!("<?xml version=\"1.0\"?>\n<items burpVersion=\"2026.1\">\n{items}</items>\n");
     let ran = inspect_bytes(file.as_bytes(), &["--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let value = ran.json();
     for (index, (coding, _, limit)) in cases.iter().enumerate() {
         let warnings = value["exchanges"][index]["warnings"].as_array().unwrap();
-        let codes: Vec<&str> = warnings.iter().map(|one| one["code"].as_str().unwrap()).collect();
-        let wanted: Vec<&str> = Some(*limit).filter(|limit| !limit.is_empty()).into_iter().collect();
+        let codes: Vec<&str> = warnings
+            .iter()
+            .map(|one| one["code"].as_str().unwrap())
+            .collect();
+        let wanted: Vec<&str> = Some(*limit)
+            .filter(|limit| !limit.is_empty())
+            .into_iter()
+            .collect();
         assert_eq!(codes, wanted, "{coding}");
     }
     // In full, it is cut and says so.
     let one = inspect_bytes(file.as_bytes(), &["--exchange", "0"]);
-    assert!(one.code == Some(0) && one.out.contains("ratio-limit"), "{}", one.err);
+    assert!(
+        one.code == Some(0) && one.out.contains("ratio-limit"),
+        "{}",
+        one.err
+    );
 }
 
 /// A HAR file with one entry whose body is this much base64, and a small entry after it.

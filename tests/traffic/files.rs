@@ -5,16 +5,19 @@ use serde_json::{Value, json};
 use super::{folder, har, inspect, inspect_bytes, samples};
 use crate::support::World;
 use glovebox::sandbox::Sandbox;
-use glovebox::traffic::{
-    Inspected, InspectionOptions, Mode, Report, Traffic, TrafficConfig,
-};
+use glovebox::traffic::{Inspected, InspectionOptions, Mode, Report, Traffic, TrafficConfig};
 
 /// Proper prefixes that are read of one sample, at most.
 const CUTS: usize = 150;
 
 /// The members of an object, sorted.
 fn members(value: &Value) -> Vec<&str> {
-    let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut names: Vec<&str> = value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
     names.sort_unstable();
     names
 }
@@ -31,11 +34,17 @@ fn every_sample_is_shown_or_named_for_what_it_is() {
             assert_eq!(text.out, "", "{name}");
             let error = value["error"].as_str().unwrap();
             assert!(error.contains("this "), "{name}: {error}");
-            assert!(text.err.contains(error.rsplit(": ").next().unwrap()), "{name}: {text:?}");
+            assert!(
+                text.err.contains(error.rsplit(": ").next().unwrap()),
+                "{name}: {text:?}"
+            );
             continue;
         };
         let report = &value["report"];
-        let skipped = exchanges.iter().filter(|one| !one["skipped"].is_null()).count();
+        let skipped = exchanges
+            .iter()
+            .filter(|one| !one["skipped"].is_null())
+            .count();
         assert_eq!(report["skipped"], skipped, "{name}");
         assert_eq!(report["taken"], exchanges.len() - skipped, "{name}");
         let code = match (report["complete"].as_bool(), report["error"].is_null()) {
@@ -68,10 +77,16 @@ fn a_file_that_is_no_traffic_says_what_to_do() {
         assert!(ran.err.contains(says) && ran.err.contains(name), "{ran:?}");
     }
     let empty = inspect_bytes(b"", &[]);
-    assert!(empty.code == Some(1) && empty.err.contains("standard input: the file is empty"), "{empty:?}");
+    assert!(
+        empty.code == Some(1) && empty.err.contains("standard input: the file is empty"),
+        "{empty:?}"
+    );
     // A HAR by its start, and none by its content.
     let none = inspect("har-no-entries.json", &[]);
-    assert!(none.code == Some(1) && none.err.contains("entries"), "{none:?}");
+    assert!(
+        none.code == Some(1) && none.err.contains("entries"),
+        "{none:?}"
+    );
 }
 
 #[test]
@@ -97,57 +112,138 @@ fn the_json_has_its_documented_members() {
     assert_eq!(
         members(&value),
         [
-            "error", "exchanges", "failed", "file", "findings", "findings_left_out", "kind", "redacted",
-            "redacted_left_out", "redaction", "report", "unchecked",
+            "error",
+            "exchanges",
+            "failed",
+            "file",
+            "findings",
+            "findings_left_out",
+            "kind",
+            "redacted",
+            "redacted_left_out",
+            "redaction",
+            "report",
+            "unchecked",
         ]
     );
-    assert_eq!((&value["kind"], &value["redaction"]), (&json!("har"), &json!("balanced")));
+    assert_eq!(
+        (&value["kind"], &value["redaction"]),
+        (&json!("har"), &json!("balanced"))
+    );
     assert_eq!(
         members(&value["exchanges"][0]),
         [
-            "colour", "duration_ms", "error", "http_version", "index", "media_type", "method", "note", "redacted",
-            "redacted_left_out", "request_bytes", "request_provenance", "response_bytes", "response_provenance",
-            "server_address", "status", "time", "time_text", "unchecked", "url", "warnings", "websocket_messages",
+            "colour",
+            "duration_ms",
+            "error",
+            "http_version",
+            "index",
+            "media_type",
+            "method",
+            "note",
+            "redacted",
+            "redacted_left_out",
+            "request_bytes",
+            "request_provenance",
+            "response_bytes",
+            "response_provenance",
+            "server_address",
+            "status",
+            "time",
+            "time_text",
+            "unchecked",
+            "url",
+            "warnings",
+            "websocket_messages",
         ]
     );
     assert_eq!(
         members(&value["exchanges"][0]["redacted"][0]),
-        ["carrier", "end", "kind", "message", "name", "part", "placeholder", "start"]
+        [
+            "carrier",
+            "end",
+            "kind",
+            "message",
+            "name",
+            "part",
+            "placeholder",
+            "start"
+        ]
     );
     assert_eq!(
         members(&value["findings"][0]),
         [
-            "code", "confidence", "count", "cwe", "evidence", "exchange", "origin", "owasp", "part", "place",
-            "severity", "subject", "title",
+            "code",
+            "confidence",
+            "count",
+            "cwe",
+            "evidence",
+            "exchange",
+            "origin",
+            "owasp",
+            "part",
+            "place",
+            "severity",
+            "subject",
+            "title",
         ]
     );
     assert_eq!(
         members(&value["report"]),
-        ["complete", "error", "skipped", "skips", "taken", "version", "warnings", "writer"]
+        [
+            "complete", "error", "skipped", "skips", "taken", "version", "warnings", "writer"
+        ]
     );
     let first = &value["exchanges"][0];
     assert_eq!(first["time"], "2024-05-01T10:00:00.123Z", "{first}");
-    assert_eq!((&first["status"], &first["media_type"]), (&json!(200), &json!("text/html")));
+    assert_eq!(
+        (&first["status"], &first["media_type"]),
+        (&json!(200), &json!("text/html"))
+    );
     let one = inspect("har-chrome.har", &["--json", "--exchange", "3"]).json();
     assert_eq!(members(&one), ["exchange", "file", "kind", "redaction"]);
     assert_eq!(one["exchange"]["index"], 3);
     let sent = &one["exchange"]["websocket"][0];
-    assert_eq!(members(sent), ["bytes", "direction", "opcode", "text", "text_left_out", "time_ms"]);
+    assert_eq!(
+        members(sent),
+        [
+            "bytes",
+            "direction",
+            "opcode",
+            "text",
+            "text_left_out",
+            "time_ms"
+        ]
+    );
 }
 
 #[test]
 fn one_exchange_is_shown_in_full() {
     let ran = inspect("burp-base64.xml", &["--exchange", "0"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    for part in ["URL: https://shop.example/cart?id=7", "Response (", "Request (", "GET /cart?id=7", "Findings: "] {
+    for part in [
+        "URL: https://shop.example/cart?id=7",
+        "Response (",
+        "Request (",
+        "GET /cart?id=7",
+        "Findings: ",
+    ] {
         assert!(ran.out.contains(part), "{part}: {ran:?}");
     }
     let ran = inspect("burp-base64.xml", &["--exchange", "3"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("no exchange 3; they are numbered from 0 to 2"), "{ran:?}");
+    assert!(
+        ran.err
+            .contains("no exchange 3; they are numbered from 0 to 2"),
+        "{ran:?}"
+    );
     let ran = inspect("har-odd.har", &["--exchange", "3"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("exchange 3 of ") && ran.err.contains("was skipped: the entry has no request"), "{ran:?}");
+    assert!(
+        ran.err.contains("exchange 3 of ")
+            && ran.err.contains("was skipped: the entry has no request"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -159,10 +255,18 @@ fn what_is_captured_commands_no_terminal() {
     })]);
     for more in [&[][..], &["--exchange", "0"]] {
         let ran = inspect_bytes(&file, more);
-        assert!(ran.code == Some(0) && !ran.out.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{ran:?}");
+        assert!(
+            ran.code == Some(0) && !ran.out.contains(['\u{1b}', '\u{7}', '\u{202e}']),
+            "{ran:?}"
+        );
     }
     let json = inspect_bytes(&file, &["--json"]);
-    assert!(json.json()["exchanges"][0]["url"].as_str().unwrap().contains("a.example"));
+    assert!(
+        json.json()["exchanges"][0]["url"]
+            .as_str()
+            .unwrap()
+            .contains("a.example")
+    );
 }
 
 /// Reads bytes in the sandbox. The report, unless they are no traffic file.

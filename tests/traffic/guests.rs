@@ -109,10 +109,25 @@ fn a_reader_that_fails_ends_the_file_and_says_where() {
     ]);
     let ran = fed(command, b"!");
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    for part in ["sandbox-trap", "standard input was read up to byte 0", "0 exchanges before"] {
+    for part in [
+        "sandbox-trap",
+        "standard input was read up to byte 0",
+        "0 exchanges before",
+    ] {
         assert!(ran.err.contains(part), "{part}: {ran:?}");
     }
-    let unusable = world.run(&["traffic", "inspect", component.to_str().unwrap(), "--traffic-component", "missing.wasm"]);
+    let unusable = world.run(&[
+        "traffic",
+        "inspect",
+        component.to_str().unwrap(),
+        "--traffic-component",
+        "missing.wasm",
+    ]);
     assert_eq!(unusable.code, Some(1), "{unusable:?}");
-    assert!(unusable.err.contains("missing.wasm cannot be used as a component of the world glovebox:traffic/traffic"), "{unusable:?}");
+    assert!(
+        unusable.err.contains(
+            "missing.wasm cannot be used as a component of the world glovebox:traffic/traffic"
+        ),
+        "{unusable:?}"
+    );
 }

@@ -15,7 +15,8 @@ const FILE: usize = 64 << 20;
 const MEMORY_KIB: u64 = 120 << 10;
 
 fn page(number: usize) -> String {
-    format!("<p class=\"row\">Item {number}: the quick brown fox jumps over the lazy dogs</p>\n").repeat(400)
+    format!("<p class=\"row\">Item {number}: the quick brown fox jumps over the lazy dogs</p>\n")
+        .repeat(400)
 }
 
 /// Writes a HAR file of this size, entry by entry, except its end.
@@ -38,7 +39,8 @@ fn write_har(out: &mut dyn Write, bytes: usize) -> u64 {
 
 /// Writes a Burp file of this size, item by item, except its end.
 fn write_burp(out: &mut dyn Write, bytes: usize) -> u64 {
-    out.write_all(b"<?xml version=\"1.1\"?>\n<items burpVersion=\"2026.1\">\n").unwrap();
+    out.write_all(b"<?xml version=\"1.1\"?>\n<items burpVersion=\"2026.1\">\n")
+        .unwrap();
     let (mut written, mut number) = (0, 0);
     while written < bytes {
         let item = format!(
@@ -55,7 +57,10 @@ fn write_burp(out: &mut dyn Write, bytes: usize) -> u64 {
 /// The most memory that a process has had so far, in KiB.
 fn peak(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
@@ -87,7 +92,10 @@ fn read(write: impl Fn(&mut dyn Write, usize) -> u64, end: &[u8]) {
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["report"]["taken"], number);
     assert_eq!(value["report"]["complete"], true);
-    assert!(memory < MEMORY_KIB, "{memory} KiB for a file of {FILE} bytes");
+    assert!(
+        memory < MEMORY_KIB,
+        "{memory} KiB for a file of {FILE} bytes"
+    );
 }
 
 #[test]

@@ -22,39 +22,89 @@ fn planted() -> Vec<(&'static str, Value)> {
     };
     let header = |name: &str, value: String| json!([{ "name": name, "value": value }]);
     let post = |kind: &str, body: String| {
-        let mut entry = entry("https://shop.example/p", header("Content-Type", kind.to_owned()), json!([]), "");
+        let mut entry = entry(
+            "https://shop.example/p",
+            header("Content-Type", kind.to_owned()),
+            json!([]),
+            "",
+        );
         entry["request"]["method"] = "POST".into();
         entry["request"]["postData"] = json!({ "mimeType": kind, "text": body });
         entry
     };
     let none = json!([]);
-    let url = |path: String| entry(&format!("https://shop.example{path}"), none.clone(), none.clone(), "");
-    let with = |name: &str, value: String| entry("https://shop.example/", header(name, value), none.clone(), "");
-    let reply = |name: &str, value: String| entry("https://shop.example/", none.clone(), header(name, value), "");
+    let url = |path: String| {
+        entry(
+            &format!("https://shop.example{path}"),
+            none.clone(),
+            none.clone(),
+            "",
+        )
+    };
+    let with = |name: &str, value: String| {
+        entry(
+            "https://shop.example/",
+            header(name, value),
+            none.clone(),
+            "",
+        )
+    };
+    let reply = |name: &str, value: String| {
+        entry(
+            "https://shop.example/",
+            none.clone(),
+            header(name, value),
+            "",
+        )
+    };
     let s = SECRET;
     let mut socket = url("/ws".to_owned());
     socket["response"]["status"] = 101.into();
-    socket["_webSocketMessages"] =
-        json!([{ "type": "send", "time": 1.5, "opcode": 1, "data": format!("{{\"token\":\"{s}\"}}") }]);
+    socket["_webSocketMessages"] = json!([{ "type": "send", "time": 1.5, "opcode": 1, "data": format!("{{\"token\":\"{s}\"}}") }]);
     vec![
         ("query", url(format!("/a?x=1&access_token={s}"))),
         ("path", url(format!("/reset-password/{s}"))),
         ("fragment", url(format!("/cb#access_token={s}&x=1"))),
-        ("referer", with("Referer", format!("https://o.example/x?token={s}"))),
-        ("location", reply("Location", format!("https://o.example/cb?code={s}"))),
+        (
+            "referer",
+            with("Referer", format!("https://o.example/x?token={s}")),
+        ),
+        (
+            "location",
+            reply("Location", format!("https://o.example/cb?code={s}")),
+        ),
         ("cookie", with("Cookie", format!("theme=dark; sid={s}"))),
-        ("set-cookie", reply("Set-Cookie", format!("sid={s}; Path=/"))),
-        ("authorization", with("Authorization", format!("Bearer {s}"))),
+        (
+            "set-cookie",
+            reply("Set-Cookie", format!("sid={s}; Path=/")),
+        ),
+        (
+            "authorization",
+            with("Authorization", format!("Bearer {s}")),
+        ),
         (
             "json",
-            entry("https://shop.example/", none.clone(), none.clone(), &format!("{{\"a\":[{{\"password\":\"{s}\"}}]}}")),
+            entry(
+                "https://shop.example/",
+                none.clone(),
+                none.clone(),
+                &format!("{{\"a\":[{{\"password\":\"{s}\"}}]}}"),
+            ),
         ),
-        ("form", post("application/x-www-form-urlencoded", format!("user=a&password={s}"))),
+        (
+            "form",
+            post(
+                "application/x-www-form-urlencoded",
+                format!("user=a&password={s}"),
+            ),
+        ),
         (
             "multipart",
             post(
                 "multipart/form-data; boundary=B",
-                format!("--B\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n{s}\r\n--B--\r\n"),
+                format!(
+                    "--B\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n{s}\r\n--B--\r\n"
+                ),
             ),
         ),
         ("websocket", socket),
@@ -69,12 +119,22 @@ fn burp(entries: &[(&str, Value)]) -> Vec<u8> {
         let headers = |message: &Value| -> String {
             let headers = message["headers"].as_array().unwrap().iter();
             headers
-                .map(|header| format!("{}: {}\r\n", header["name"].as_str().unwrap(), header["value"].as_str().unwrap()))
+                .map(|header| {
+                    format!(
+                        "{}: {}\r\n",
+                        header["name"].as_str().unwrap(),
+                        header["value"].as_str().unwrap()
+                    )
+                })
                 .collect()
         };
         let (request, response) = (&entry["request"], &entry["response"]);
         let url = request["url"].as_str().unwrap();
-        let target = url.trim_start_matches("https://shop.example").split('#').next().unwrap();
+        let target = url
+            .trim_start_matches("https://shop.example")
+            .split('#')
+            .next()
+            .unwrap();
         let body = request["postData"]["text"].as_str().unwrap_or_default();
         let sent = format!(
             "{} {target} HTTP/1.1\r\nHost: shop.example\r\n{}\r\n{body}",
@@ -108,14 +168,20 @@ fn a_secret_in_any_place_is_in_no_output() {
             for json in [&[][..], &["--json"]] {
                 let list = inspect_bytes(&file, &[&["--redaction", mode], json].concat());
                 assert_eq!(list.code, Some(0), "{list:?}");
-                assert!(!list.out.contains(SECRET) && !list.err.contains(SECRET), "{kind} {mode}: {list:?}");
+                assert!(
+                    !list.out.contains(SECRET) && !list.err.contains(SECRET),
+                    "{kind} {mode}: {list:?}"
+                );
                 for (index, (place, _)) in planted[..count].iter().enumerate() {
                     let number = index.to_string();
                     let arguments = [&["--redaction", mode, "--exchange", &number], json].concat();
                     let one = inspect_bytes(&file, &arguments);
                     assert_eq!(one.code, Some(0), "{one:?}");
                     assert!(!one.out.contains(SECRET), "{kind} {mode} {place}: {one:?}");
-                    assert!(one.out.contains("{{secret:"), "{kind} {mode} {place}: {one:?}");
+                    assert!(
+                        one.out.contains("{{secret:"),
+                        "{kind} {mode} {place}: {one:?}"
+                    );
                 }
             }
         }
@@ -138,7 +204,11 @@ fn equal_values_have_equal_placeholders_and_another_key_in_another_run() {
         for exchange in value["exchanges"].as_array().unwrap() {
             for one in exchange["redacted"].as_array().unwrap() {
                 let placeholder = one["placeholder"].as_str().unwrap();
-                let digits = placeholder.trim_end_matches('}').rsplit(':').next().unwrap();
+                let digits = placeholder
+                    .trim_end_matches('}')
+                    .rsplit(':')
+                    .next()
+                    .unwrap();
                 found.push(digits.to_owned());
             }
         }
@@ -166,19 +236,36 @@ fn modes_replace_what_they_say() {
         assert_eq!(ran.code, Some(0), "{ran:?}");
         ran.out
     };
-    for more in [&[][..], &["--json"], &["--exchange", "0"], &["--exchange", "0", "--json"]] {
-        let (off, balanced, strict) = (shown("off", more), shown("balanced", more), shown("strict", more));
-        assert!(off.contains("token=de&") && !off.contains("{{secret"), "{off}");
+    for more in [
+        &[][..],
+        &["--json"],
+        &["--exchange", "0"],
+        &["--exchange", "0", "--json"],
+    ] {
+        let (off, balanced, strict) = (
+            shown("off", more),
+            shown("balanced", more),
+            shown("strict", more),
+        );
+        assert!(
+            off.contains("token=de&") && !off.contains("{{secret"),
+            "{off}"
+        );
         // A short secret is replaced in its place, and nowhere else.
         for text in [&balanced, &strict] {
-            assert!(!text.contains("token=de&") && text.contains("/made?lang=de"), "{text}");
+            assert!(
+                !text.contains("token=de&") && text.contains("/made?lang=de"),
+                "{text}"
+            );
             assert!(text.contains("keyboard_layout=de"), "{text}");
         }
         assert!(balanced.contains("inner.shop.example"), "{balanced}");
         for hidden in ["shop.example", "eve@", "203.0.113.9"] {
             assert!(!strict.contains(hidden), "{hidden}: {strict}");
         }
-        assert!(strict.contains("nginx/1.2.3") || more.is_empty() || !balanced.contains("nginx/1.2.3"));
+        assert!(
+            strict.contains("nginx/1.2.3") || more.is_empty() || !balanced.contains("nginx/1.2.3")
+        );
     }
 }
 
@@ -189,7 +276,11 @@ fn placeholder_syntax_in_a_file_is_never_a_placeholder() {
         "request": { "method": "GET", "url": "https://a.example/", "headers": [{ "name": "X-Note", "value": fake }] },
         "response": { "status": 200, "headers": [], "content": { "mimeType": "text/plain", "text": fake } },
     })]);
-    for more in [&["--exchange", "0"][..], &["--exchange", "0", "--json"], &["--json"]] {
+    for more in [
+        &["--exchange", "0"][..],
+        &["--exchange", "0", "--json"],
+        &["--json"],
+    ] {
         let ran = inspect_bytes(&file, more);
         assert!(ran.code == Some(0) && !ran.out.contains(fake), "{ran:?}");
     }

@@ -142,8 +142,14 @@ impl Guest {
     /// All items of a file, then the report.
     fn read(&mut self, format: Val, input: &[u8]) -> (Vec<Val>, Type, Typed) {
         let limits = self.value("intake", "default-limits", &[]).0;
-        let reader = self.value("intake", "[constructor]reader", &[format, limits]).0;
-        let pushed = self.value("intake", "[method]reader.push", &[reader.clone(), bytes(input)]);
+        let reader = self
+            .value("intake", "[constructor]reader", &[format, limits])
+            .0;
+        let pushed = self.value(
+            "intake",
+            "[method]reader.push",
+            &[reader.clone(), bytes(input)],
+        );
         let finished = self.value("intake", "[static]reader.finish", &[reader]);
         let items = pushed.member("items");
         let ty = items.1.clone();
@@ -153,7 +159,11 @@ impl Guest {
     }
 
     fn format(&mut self, input: &[u8]) -> Val {
-        match self.value("intake", "detect", &[bytes(input)]).member("format").0 {
+        match self
+            .value("intake", "detect", &[bytes(input)])
+            .member("format")
+            .0
+        {
             Val::Option(Some(format)) => *format,
             other => panic!("no format: {other:?}"),
         }
@@ -172,12 +182,20 @@ impl Guest {
 
     fn each(&mut self, input: &[u8], mut run: impl FnMut(&mut Self, Val) -> Value) -> Value {
         let exchanges = self.exchanges(input);
-        exchanges.into_iter().map(|exchange| run(self, exchange)).collect()
+        exchanges
+            .into_iter()
+            .map(|exchange| run(self, exchange))
+            .collect()
     }
 
     fn redactor(&mut self, options: &Value) -> Val {
         let mode = options["mode"].as_str().unwrap_or("balanced").to_owned();
-        let arguments = [Val::Enum(mode), bytes(KEY), bytes(CALL_KEY), Val::List(Vec::new())];
+        let arguments = [
+            Val::Enum(mode),
+            bytes(KEY),
+            bytes(CALL_KEY),
+            Val::List(Vec::new()),
+        ];
         self.value("redact", "[constructor]redactor", &arguments).0
     }
 
@@ -200,20 +218,25 @@ impl Guest {
                 let redactor = self.redactor(options);
                 self.each(input, |guest, exchange| {
                     let arguments = [redactor.clone(), exchange];
-                    guest.value("redact", "[method]redactor.exchange", &arguments).json()
+                    guest
+                        .value("redact", "[method]redactor.exchange", &arguments)
+                        .json()
                 })
             }
             "redact-text" => {
                 let redactor = self.redactor(options);
                 let arguments = [redactor, text(), flag("supplied")];
-                self.value("redact", "[method]redactor.text", &arguments).json()
+                self.value("redact", "[method]redactor.text", &arguments)
+                    .json()
             }
             "checks" => {
                 let arguments = [bytes(KEY), Val::S64(NOW_MS)];
                 let checker = self.value("checks", "[constructor]checker", &arguments).0;
                 let found = self.each(input, |guest, exchange| {
                     let arguments = [checker.clone(), exchange];
-                    guest.value("checks", "[method]checker.push", &arguments).json()
+                    guest
+                        .value("checks", "[method]checker.push", &arguments)
+                        .json()
                 });
                 flat(found)
             }
@@ -223,7 +246,8 @@ impl Guest {
                     let arguments = [endpoints.clone(), exchange];
                     self.call("message", "[method]endpoints.push", &arguments);
                 }
-                self.value("message", "[static]endpoints.finish", &[endpoints]).json()
+                self.value("message", "[static]endpoints.finish", &[endpoints])
+                    .json()
             }
             "har" => {
                 let version = Val::String("1".to_owned());
@@ -271,10 +295,15 @@ impl Guest {
             "decode-jwt" => self.value("message", "decode-jwt", &[text()]).json(),
             "search" => {
                 let arguments = [word("pattern"), Val::Bool(false), flag("ignoreCase")];
-                match self.value("search", "[static]pattern.compile", &arguments).0 {
+                match self
+                    .value("search", "[static]pattern.compile", &arguments)
+                    .0
+                {
                     Val::Result(Ok(Some(pattern))) => {
-                        let arguments = [*pattern, bytes(input), Val::List(Vec::new()), Val::U32(10)];
-                        self.value("search", "[method]pattern.find", &arguments).json()
+                        let arguments =
+                            [*pattern, bytes(input), Val::List(Vec::new()), Val::U32(10)];
+                        self.value("search", "[method]pattern.find", &arguments)
+                            .json()
                     }
                     Val::Result(Err(Some(error))) => match *error {
                         Val::String(error) => json!({ "error": error }),
@@ -330,11 +359,15 @@ impl Guest {
         let limit = options["limit"].as_u64().unwrap_or(1 << 20);
         let limit = Val::U32(u32::try_from(limit).unwrap());
         let arguments = [Val::Bool(agreed), Val::Bool(resets), limit];
-        let decoder = self.value("websocket", "[constructor]decoder", &arguments).0;
+        let decoder = self
+            .value("websocket", "[constructor]decoder", &arguments)
+            .0;
         let engine = base64::engine::general_purpose::STANDARD;
         let frames = engine.decode(options["frames"].as_str().unwrap()).unwrap();
         let arguments = [decoder, bytes(&frames)];
-        let found = self.value("websocket", "[method]decoder.push", &arguments).json();
+        let found = self
+            .value("websocket", "[method]decoder.push", &arguments)
+            .json();
         json!({ "deflate": deflate.json(), "frames": found })
     }
 }
@@ -345,7 +378,11 @@ fn bytes(bytes: &[u8]) -> Val {
 
 fn record(members: &[(&str, Val)]) -> Val {
     let members = members.iter();
-    Val::Record(members.map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+    Val::Record(
+        members
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect(),
+    )
 }
 
 fn wire(input: &[u8]) -> Val {
@@ -361,7 +398,9 @@ fn flat(lists: Value) -> Value {
         panic!("{lists} is no list");
     };
     let lists = lists.into_iter();
-    lists.flat_map(|list| list.as_array().unwrap().clone()).collect()
+    lists
+        .flat_map(|list| list.as_array().unwrap().clone())
+        .collect()
 }
 
 fn strings(list: &Value) -> Vec<&str> {
@@ -379,10 +418,13 @@ fn to_json(value: &Val, ty: &Type) -> Value {
             });
             bytes_to_json(bytes.collect())
         }
-        (Val::List(list), Type::List(of)) => list.iter().map(|value| to_json(value, &of.ty())).collect(),
+        (Val::List(list), Type::List(of)) => {
+            list.iter().map(|value| to_json(value, &of.ty())).collect()
+        }
         (Val::Record(members), Type::Record(ty)) => {
             let members = members.iter().zip(ty.fields());
-            let members = members.map(|((name, value), field)| (camel(name), to_json(value, &field.ty)));
+            let members =
+                members.map(|((name, value), field)| (camel(name), to_json(value, &field.ty)));
             Value::Object(members.collect::<Map<_, _>>())
         }
         (Val::Variant(tag, value), Type::Variant(ty)) => {
@@ -390,9 +432,9 @@ fn to_json(value: &Val, ty: &Type) -> Value {
             let value = value.as_ref().zip(case.ty.as_ref());
             json!({ "tag": tag, "val": value.map(|(value, ty)| to_json(value, ty)) })
         }
-        (Val::Option(value), Type::Option(ty)) => {
-            value.as_ref().map_or(Value::Null, |value| to_json(value, &ty.ty()))
-        }
+        (Val::Option(value), Type::Option(ty)) => value
+            .as_ref()
+            .map_or(Value::Null, |value| to_json(value, &ty.ty())),
         (Val::Enum(name) | Val::String(name), _) => json!(name),
         (Val::Bool(value), _) => json!(value),
         (Val::U8(value), _) => json!(value),

@@ -450,8 +450,7 @@ fn what_leaves_is_scanned_once_more() {
 #[test]
 fn what_a_decoder_lost_is_said_of_the_redacted_exchange() {
     use std::io::Write as _;
-    let mut encoder =
-        flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(&vec![b'a'; 4 << 20]).unwrap();
     let bomb = encoder.finish().unwrap();
     let mut exchange = exchange("https://a.example/", "GET / HTTP/1.1\r\n\r\n", "");

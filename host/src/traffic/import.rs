@@ -31,8 +31,8 @@ impl Traffic {
     /// [`SandboxError::Component`] when there is no component to run, else what its first call ended with.
     pub fn import(&self, format: Format) -> Result<Import, SandboxError> {
         let mut session = self.open()?;
-        let limits =
-            session.call(|store, guest| guest.glovebox_traffic_intake().call_default_limits(store))?;
+        let limits = session
+            .call(|store, guest| guest.glovebox_traffic_intake().call_default_limits(store))?;
         Import::new(session, format, limits)
     }
 

@@ -426,11 +426,7 @@ fn into_text(bytes: Vec<u8>) -> String {
 }
 
 /// Returns the head as it is, and the body decoded. What was odd or lost in decoding is added to the warnings.
-fn split(
-    message: &Message,
-    head: &head::Head,
-    warnings: &mut Vec<Warning>,
-) -> (Vec<u8>, Vec<u8>) {
+fn split(message: &Message, head: &head::Head, warnings: &mut Vec<Warning>) -> (Vec<u8>, Vec<u8>) {
     let decoded = body::decode_with(message, head, &body::BodyLimits::default());
     warnings.extend(decoded.warnings);
     (head.span.of(&message.bytes).to_vec(), decoded.bytes)

@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::json::JsonOutput;
+use super::output::Output;
 use super::summary::Summary;
 use super::text::TextOutput;
 use crate::cli::{jobs_setup, output};
@@ -16,8 +17,7 @@ use crate::exit::Exit;
 use crate::jobs::clock::Millis;
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 use crate::traffic::{
-    Detection, Inspected, InspectedExchange, InspectionOptions, Mode, Redactor, Report, Traffic,
-    TrafficConfig, WebSocketMessage,
+    Detection, Inspected, InspectionOptions, Mode, Redactor, Report, Traffic, TrafficConfig,
 };
 
 /// Bytes of the key of the placeholders: as many as the hash under it has.
@@ -69,38 +69,6 @@ impl From<Redaction> for Mode {
             Redaction::Strict => Self::Strict,
         }
     }
-}
-
-/// What the outputs of the command have in common. Every text has passed the redactor.
-pub(super) trait Output {
-    /// The file was recognised.
-    fn begin(&mut self, detection: &Detection) -> Result<Vec<String>, SandboxError>;
-    /// An item came; the lines to print, before they are scanned once more.
-    fn item(&mut self, item: &Inspected) -> Vec<String>;
-    /// The one exchange that was asked for, in full.
-    fn exchange(
-        &mut self,
-        traffic: &Traffic,
-        exchange: &InspectedExchange,
-    ) -> Result<Vec<String>, SandboxError>;
-    /// The end: the report, or why there is none.
-    fn end(&mut self, summary: &Summary, report: Result<&Report, &str>) -> Vec<String>;
-    /// Whether the lines are JSON.
-    fn is_json(&self) -> bool;
-}
-
-/// Bytes of a WebSocket message that are shown.
-const MESSAGE_BYTES: usize = 4 << 10;
-
-/// Returns the text of a WebSocket message, cut, and how many of its bytes were left out; `None` where it is no text.
-pub(super) fn message_text(message: &WebSocketMessage) -> Option<(String, usize)> {
-    let text = std::str::from_utf8(&message.payload).ok()?;
-    let mut end = text.len().min(MESSAGE_BYTES);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let shown = text.get(..end)?;
-    Some((shown.to_owned(), text.len() - end))
 }
 
 impl Inspect {
@@ -225,11 +193,7 @@ impl Run {
     }
 
     /// Takes items over into the summary and prints them. Returns an end where the exchange that was asked for is there.
-    fn take(
-        &mut self,
-        items: &[Inspected],
-        consumed: u64,
-    ) -> anyhow::Result<Option<Ended>> {
+    fn take(&mut self, items: &[Inspected], consumed: u64) -> anyhow::Result<Option<Ended>> {
         for item in items {
             self.summary.add(item);
             let Some(wanted) = self.wanted else {
@@ -277,7 +241,9 @@ impl Run {
     fn scrubber(&mut self) -> Result<&mut Redactor, SandboxError> {
         let scrubber = match self.scrubber.take() {
             Some(scrubber) => scrubber,
-            None => self.traffic.redactor(self.mode, &self.key, &self.key, &[])?,
+            None => self
+                .traffic
+                .redactor(self.mode, &self.key, &self.key, &[])?,
         };
         Ok(self.scrubber.insert(scrubber))
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::inspect::{Output, message_text};
+use super::output::{Output, message_text};
 use super::summary::{Found, Summary};
 use crate::jobs::clock::Millis;
 use crate::sandbox::SandboxError;

@@ -2,6 +2,7 @@
 
 mod inspect;
 mod json;
+mod output;
 mod summary;
 mod text;
 

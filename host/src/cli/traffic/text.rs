@@ -1,11 +1,12 @@
 //! The inspection as text for a person.
 
-use super::inspect::{Output, message_text};
+use super::output::{Output, message_text};
 use super::summary::{Found, Replaced, Summary};
 use crate::cli::terminal::one_line;
 use crate::sandbox::SandboxError;
 use crate::traffic::{
-    Detection, Inspected, InspectedExchange, Mode, Report, Tally, Traffic, ViewOptions, WebSocketMessage,
+    Detection, Inspected, InspectedExchange, Mode, Report, Tally, Traffic, ViewOptions,
+    WebSocketMessage,
 };
 
 /// Findings and places of secrets that are printed, each. `--json` has all.
@@ -66,14 +67,15 @@ impl Output for TextOutput {
             ("request", shown.next_request_offset),
             ("response", shown.next_response_offset),
         ] {
-            lines.extend(
-                offset.map(|offset| format!("The {which} body goes on at byte {offset}.")),
-            );
+            lines
+                .extend(offset.map(|offset| format!("The {which} body goes on at byte {offset}.")));
         }
         lines.extend(web_socket(&exchange.web_socket));
-        lines.extend(exchange.warnings.iter().map(|warning| {
-            one_line(&format!("Warning: {} ({})", warning.detail, warning.code))
-        }));
+        lines.extend(
+            exchange.warnings.iter().map(|warning| {
+                one_line(&format!("Warning: {} ({})", warning.detail, warning.code))
+            }),
+        );
         let mut summary = Summary::default();
         summary.add(&Inspected::Exchange(Box::new(inspected.clone())));
         lines.extend(findings(&summary));
@@ -102,11 +104,17 @@ impl TextOutput {
     fn replaced(&self, summary: &Summary) -> Vec<String> {
         let mode = self.mode.name();
         if self.mode == Mode::Off {
-            return vec![String::new(), "Redaction is off: secrets are shown.".to_owned()];
+            return vec![
+                String::new(),
+                "Redaction is off: secrets are shown.".to_owned(),
+            ];
         }
         let total: u64 = summary.replaced.values().map(|one| one.count).sum();
         let total = total + summary.replaced_left_out;
-        let mut lines = vec![String::new(), format!("Redacted ({mode}): {}", counted(total, "value"))];
+        let mut lines = vec![
+            String::new(),
+            format!("Redacted ({mode}): {}", counted(total, "value")),
+        ];
         let mut places: Vec<_> = summary.replaced.iter().collect();
         places.sort_by_key(|(_, replaced)| std::cmp::Reverse(replaced.count));
         for ((kind, carrier, name), replaced) in places.iter().take(LISTED) {
@@ -164,7 +172,11 @@ fn web_socket(messages: &[WebSocketMessage]) -> Vec<String> {
         let text = match message_text(message) {
             Some((text, 0)) => text,
             Some((text, left)) => format!("{text}… ({} more)", counted(left as u64, "byte")),
-            None => format!("[opcode {}, {} bytes]", message.opcode, message.payload.len()),
+            None => format!(
+                "[opcode {}, {} bytes]",
+                message.opcode,
+                message.payload.len()
+            ),
         };
         one_line(&format!("  {:<8} {text}", message.direction.name()))
     }));
