@@ -44,5 +44,6 @@ mod streams;
 mod support;
 mod surroundings;
 mod terminal;
+mod traffic;
 mod traps;
 mod upstream;

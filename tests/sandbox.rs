@@ -1,6 +1,6 @@
 //! The sandbox with guests that misbehave. Each guest ends its own session with a specific error within its bound, and
-//! the next session of the same component works. The tests run for two worlds: that of the answers component, and a
-//! small one that is defined here.
+//! the next session of the same component works. The tests run for three worlds: those of the
+//! answers and the traffic component, and a small one that is defined here.
 //!
 //! The guests are components built from text modules. They misbehave for input that begins with `!` and answer all
 //! other input correctly.
@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 
 use glovebox::answers::{Answers, AnswersConfig, AnswersWorld, EventKind, Limits, Mode, Parser};
 use glovebox::sandbox::{Bounds, Component, ComponentSource, Sandbox, SandboxError, World};
+use glovebox::traffic::{Format, Import, Item, Traffic, TrafficConfig, TrafficWorld};
 use wit_parser::Resolve;
 
 use self::tiny::{Tiny, TinyWorld};
+use crate::support::any_guest::AnyGuest;
 use crate::support::guest::{Guest, ONE_EVENT, encode, push};
 
 /// The CPU limit of a call.
@@ -147,11 +149,62 @@ impl Subject for Component<TinyWorld> {
     }
 }
 
+impl Subject for Traffic {
+    const WORLD: &'static str = TrafficWorld::NAME;
+    const ELEMENT: (u32, u32) = (208, 28);
+    type Open = Import;
+
+    fn write(folder: &Path, module: Module<'_>) -> PathBuf {
+        let body = format!(
+            "(local $at i32) (local $bytes i32) (local $length i32)
+             (local.set $bytes (local.get $p1)) (local.set $length (local.get $p2)) {}",
+            push(module.deed).replace("$new", "$new-reader")
+        );
+        let mut guest = AnyGuest::default();
+        guest.memory = module.memory();
+        let guest = guest
+            .with("intake#default-limits", "(i32.const 4096)")
+            .with("intake#[method]reader.push", &body)
+            .and(RECURSE)
+            .and(module.start)
+            // At 1024 a batch of one skipped item, which is at 1280: its reason is at 2048.
+            .and(
+                r#"(data (i32.const 1024) "\00\05\00\00\01\00\00\00\00")
+                   (data (i32.const 1280) "\01")
+                   (data (i32.const 1304) "\00\08\00\00\02\00\00\00")
+                   (data (i32.const 2048) "ok")"#,
+            );
+        let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/traffic");
+        guest.write(&wit, "traffic", folder)
+    }
+
+    fn start(sandbox: &Sandbox, component: PathBuf, bounds: Bounds) -> Self {
+        let component = Some(component);
+        Self::new(sandbox, TrafficConfig { component, bounds })
+    }
+
+    fn open(&self) -> Result<Import, SandboxError> {
+        self.import(Format::Har)
+    }
+
+    fn call(open: &mut Import, bytes: &[u8]) -> Result<(), SandboxError> {
+        let items = open.push(bytes)?;
+        let [Item::Skip(skip)] = &items[..] else {
+            panic!("{items:?}");
+        };
+        assert_eq!(skip.reason, "ok");
+        Ok(())
+    }
+}
+
 /// Generates every test for each world.
 macro_rules! for_each_world {
     ($($test:ident)*) => {
         mod answers {
             $(#[test] fn $test() { super::$test::<super::Answers>(); })*
+        }
+        mod traffic {
+            $(#[test] fn $test() { super::$test::<super::Traffic>(); })*
         }
         mod tiny_world {
             $(#[test] fn $test() { super::$test::<super::Component<super::TinyWorld>>(); })*

@@ -18,6 +18,7 @@ pub mod sandbox;
 pub mod secrets;
 pub mod settings;
 pub mod simulator;
+pub mod traffic;
 pub mod transport;
 pub mod upstream;
 pub mod wasi;

@@ -1,6 +1,7 @@
 //! Helpers that the tests share. [`process`] starts the program, and the others build on it: [`World`] runs commands in a
 //! home folder, [`machine::Machine`] runs jobs with workers, and [`server::Server`] is a client of `glovebox stdio`.
 
+pub mod any_guest;
 pub mod command;
 pub mod guest;
 pub mod limiter;

@@ -53,7 +53,7 @@ pub struct Component {
 }
 
 /// Every component of the repository.
-pub const COMPONENTS: &[Component] = &[ANSWERS, ASK];
+pub const COMPONENTS: &[Component] = &[ANSWERS, TRAFFIC, ASK];
 
 /// Flags of every component for `wasm32-unknown-unknown`. SIMD makes the scans for line ends and tags three times as
 /// fast; browsers and runtimes have had it since 2021.
@@ -79,6 +79,21 @@ const ANSWERS: Component = Component {
     others: &["wit/answers", "rust-toolchain.toml"],
     flags: &[SIMD, STACK],
     max_bytes: 320 * 1024,
+    imports: Imports::None,
+};
+
+const TRAFFIC: Component = Component {
+    name: "traffic",
+    package: "traffic-component",
+    workspace: ".",
+    wit: Some("wit/traffic"),
+    target: "wasm32-unknown-unknown",
+    profile: "component-traffic",
+    crates: &["guest/traffic", "guest/components/traffic"],
+    others: &["wit/traffic", "rust-toolchain.toml"],
+    flags: &[SIMD, STACK],
+    // The regular expressions, the text encodings, the decompressors and the differ are most of it.
+    max_bytes: 2_000_000,
     imports: Imports::None,
 };
 

@@ -35,6 +35,7 @@ mod streamed_text;
 mod table;
 mod terminal;
 mod token;
+mod traffic;
 mod web;
 mod worker;
 
@@ -94,6 +95,8 @@ pub enum Command {
     Bridge(bridge::BridgeCommand),
     /// Show or replace the bearer token of `glovebox serve`
     Token(token::Token),
+    /// Work with captured HTTP traffic
+    Traffic(traffic::Traffic),
     /// Check or read the audit log
     Audit(audit::Audit),
     /// Print the answer of a captured stream
@@ -191,6 +194,7 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         Some(Command::Serve(serve)) => runtime::block_on(serve.run(&settings))?,
         Some(Command::Token(token)) => token.run(&settings),
+        Some(Command::Traffic(traffic)) => traffic.run(),
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
         Some(Command::Completions(completions)) => completions.run(),
         Some(Command::Man(man)) => man.run(),
