@@ -340,7 +340,8 @@ pub fn begin(port: u16, version: &str, headers: &[(&str, &str)]) -> String {
 
 /// The answer in a reply's body, whether that is JSON or a stream.
 pub fn answer_of(body: &str) -> Value {
-    let last = body.rsplit("data: ").next().unwrap();
+    let mut events = body.lines().filter_map(|line| line.strip_prefix("data: "));
+    let last = events.next_back().unwrap_or(body);
     serde_json::from_str(last.trim()).unwrap_or_else(|error| panic!("{error}: {body}"))
 }
 

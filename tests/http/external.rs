@@ -665,6 +665,8 @@ fn a_handshake_that_does_not_come_ends_the_connection() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reqwest_reaches_it_with_the_authority_over_both_versions() {
+    // Another test may have done so already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let world = World::new();
     let serve = start(&world, &[]);
     let pem = std::fs::read(ca(&serve)).unwrap();

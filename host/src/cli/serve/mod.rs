@@ -154,9 +154,9 @@ impl Serve {
         let service = server.service();
         let http = self.http(token, tls.clone(), address, service).await;
         server.tell_advice();
+        // Before the address is told, so that whoever knows it can stop the server.
+        stop_at_signal(http.stopping());
         self.announce(address, tls.as_deref())?;
-        let stopping = http.stopping();
-        stop_at_signal(stopping.clone());
         if self.stdio {
             let transport = stdio::Stdio::new()?;
             let caller = Caller::stdio();
@@ -188,7 +188,8 @@ impl Serve {
                     .ok()
                     .and_then(|name| name.into_string().ok());
                 let folder = settings.state_dir.value.join(TLS);
-                Source::LocalCa(LocalCa::open(&folder, host.as_deref(), WallClock.now())?)
+                let ca = LocalCa::open(&folder, host.as_deref(), WallClock.now())?;
+                Source::LocalCa(Box::new(ca))
             }
         };
         Ok(Some(Arc::new(Tls::open(source, Arc::new(WallClock))?)))
@@ -330,17 +331,22 @@ impl Sockets for Watched {
     }
 }
 
-/// Stops the server at the first signal, and ends the process at the second.
+/// Stops the server at the first signal, and ends the process at the second. Signals are caught from now on.
 fn stop_at_signal(stopping: CancellationToken) {
+    let mut first = Box::pin(signals::terminated());
+    // Signals are caught once this was polled.
+    let caught = (&mut first).now_or_never().is_some();
     tokio::spawn(async move {
-        signals::terminated().await;
+        if !caught {
+            first.await;
+        }
         stopping.cancel();
         signals::terminated().await;
         std::process::exit(Exit::Interrupted.code().into());
     });
 }
 
-/// Lets researches that run in this process go on to their end.
+/// Waits until the research that runs in this process has ended.
 async fn finish(service: &Service) {
     service.work().close();
     if !service.work().is_empty() {

@@ -80,7 +80,7 @@ impl TlsError {
 #[derive(Debug)]
 pub enum Source {
     /// The certificate authority of this installation.
-    LocalCa(LocalCa),
+    LocalCa(Box<LocalCa>),
     /// Files that the operator keeps.
     Files(CertificateFiles),
 }
@@ -262,7 +262,11 @@ mod tests {
         let clock = Arc::new(SetClock::new(Millis(1_700_000_000_000)));
         let open = || LocalCa::open(&folder.path().join("tls"), Some("Box"), clock.now());
         let authority = open().unwrap().certificate().clone();
-        let tls = Tls::open(Source::LocalCa(open().unwrap()), Arc::clone(&clock) as _).unwrap();
+        let tls = Tls::open(
+            Source::LocalCa(Box::new(open().unwrap())),
+            Arc::clone(&clock) as _,
+        )
+        .unwrap();
         let first = presented(&tls);
         clock.advance(335 * DAY);
         tls.refresh();
