@@ -122,6 +122,7 @@ impl Streamable {
         }
         if message.method() == INITIALIZE {
             let id = reply.headers.get(SESSION_ID).cloned();
+            let id = id.filter(|id| !id.is_empty());
             core.session.set_next(Place { id, connection: 0 });
         }
         if reply.content == Content::Events {
