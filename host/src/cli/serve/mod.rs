@@ -141,7 +141,7 @@ impl Serve {
             address: self.reached(address),
             places: SERVE_PLACES,
             is_audited: true,
-            reach: Reach::Local,
+            reach: self.reach(),
             token: Some(token_file(settings, self.token_file.as_ref())),
         };
         let server = match Server::start(&self.server, settings, kind).await? {
@@ -171,6 +171,17 @@ impl Serve {
         finish(service).await;
         server.stopped().await;
         Ok(served.map_or(Exit::Failed, |()| Exit::Done))
+    }
+
+    /// Returns who can reach the server.
+    const fn reach(&self) -> Reach {
+        if self.external {
+            Reach::External {
+                has_allowed_origins: !self.allowed_origin.is_empty(),
+            }
+        } else {
+            Reach::Local
+        }
     }
 
     /// Sets up TLS in external mode.
