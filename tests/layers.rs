@@ -12,7 +12,7 @@ const LAYERS: [&[&str]; 9] = [
     &["mcp", "rpc"],
     &["settings", "simulator"],
     &["policy"],
-    &["jobs"],
+    &["jobs", "traffic"],
     &["upstream"],
     &["answers"],
     &["sandbox", "money", "files", "secrets", "exit"],

@@ -8,14 +8,18 @@
     missing_docs
 )]
 
+mod architecture;
 mod ask;
+mod bridge;
 mod browser;
 mod caps;
 mod clients;
 mod connect;
+mod connect_http;
 mod examples;
 mod faults;
 mod files;
+mod help;
 mod hostile;
 mod http;
 mod jobs;
@@ -27,6 +31,7 @@ mod mcp_jobs;
 mod mcp_life;
 mod mcp_structured;
 mod mcp_trap;
+mod messages;
 mod network;
 mod policy;
 mod replay;
@@ -39,5 +44,6 @@ mod streams;
 mod support;
 mod surroundings;
 mod terminal;
+mod traffic;
 mod traps;
 mod upstream;

@@ -5,10 +5,14 @@
 
 pub mod client;
 mod conformance;
+mod external;
 mod fixture;
 mod gate;
 mod legacy;
 mod limits;
+mod metrics;
 mod pair;
 pub mod program;
 mod stateless;
+mod supervisor;
+mod takeover;

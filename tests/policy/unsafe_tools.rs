@@ -1,6 +1,7 @@
 //! Unsafe tools: a family of the test's own, in this process, over the real transports.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +18,7 @@ use glovebox::mcp::{
 use glovebox::policy::audit::{AuditConfig, AuditDir, AuditLog, OnFailure, ROTATE_BYTES, Recorder};
 use glovebox::policy::{Caller, Control, Policy, Rules, Safety, Situation, ToolFlags};
 use glovebox::simulator::Simulator;
-use glovebox::transport::http::gate::Mode;
+use glovebox::transport::http::gate::{Host, Mode};
 use glovebox::transport::http::limits::Limits;
 use glovebox::transport::http::listener::{self, ListenAddress};
 use glovebox::transport::http::token::TokenFile;
@@ -171,6 +172,8 @@ impl InProcess {
             allowed_origins: Vec::new(),
             token,
             limits: Limits::default(),
+            tls: None,
+            host: Host::V4(Ipv4Addr::LOCALHOST),
         };
         let tools = Arc::new(Tools(self.service.clone()));
         let http = Http::new(config, port, tools, None, Arc::new(WallClock));

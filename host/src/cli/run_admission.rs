@@ -9,7 +9,7 @@ use self::reserve::reservation;
 use super::confirm::refusal;
 use super::output;
 use crate::jobs::{ExternalCall, ExternalCalls, JobsError, Micros};
-use crate::wasi::{AdmittedRequest, Admitting, OutgoingRequest, RequestAdmission, Settling};
+use crate::wasi::{AdmitFuture, AdmittedRequest, OutgoingRequest, RequestAdmission, SettleFuture};
 
 /// The tool of such calls in the ledger.
 const TOOL: &str = "run";
@@ -29,7 +29,7 @@ pub struct RunAdmission {
 struct RunRequest(ExternalCall);
 
 impl RequestAdmission for RunAdmission {
-    fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> Admitting<'a> {
+    fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> AdmitFuture<'a> {
         Box::pin(async move {
             let (mode, estimate) = reservation(&request);
             if let Some(limit) = self.unconfirmed_over.filter(|limit| estimate > *limit) {
@@ -46,7 +46,7 @@ impl RequestAdmission for RunAdmission {
 }
 
 impl AdmittedRequest for RunRequest {
-    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) -> Settling<'static> {
+    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) -> SettleFuture<'static> {
         // Only what succeeds is billed.
         let cost = if status.is_success() {
             stated_cost(headers)
@@ -56,7 +56,7 @@ impl AdmittedRequest for RunRequest {
         Box::pin(async move { log(self.0.end(cost, status.is_success()).await) })
     }
 
-    fn unsent(self: Box<Self>) -> Settling<'static> {
+    fn unsent(self: Box<Self>) -> SettleFuture<'static> {
         Box::pin(async move { log(self.0.end(Some(Micros(0)), false).await) })
     }
 }

@@ -14,7 +14,9 @@ use crate::policy::{Caller, DEFAULT_PLACES, Reach};
 use crate::settings::Settings;
 use crate::transport::stdio;
 
-/// Serves MCP over standard input and output.
+/// Serve MCP over standard input and output
+///
+/// This is what runs without a command. A client starts it; `glovebox connect` writes the client's configuration.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Stdio {
     #[command(flatten)]

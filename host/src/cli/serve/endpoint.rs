@@ -9,12 +9,10 @@ use futures_util::future::BoxFuture;
 use rmcp::model::JsonObject;
 use tokio_util::sync::CancellationToken;
 
-use crate::jobs::{Filter, State};
+use crate::jobs::State;
+use crate::jobs::ledger::limiter;
 use crate::mcp::{Guarded, Server, Service};
 use crate::transport::http::{Channel, Endpoint, Start, run};
-
-/// The most jobs that are counted.
-const COUNTED: usize = 10_000;
 
 /// The tools of this program.
 #[derive(Debug)]
@@ -71,14 +69,11 @@ impl Endpoint for Tools {
             let mut text = String::new();
             let jobs = self.service.jobs();
             let _ = writeln!(text, "# TYPE glovebox_jobs gauge");
-            for state in [State::Queued, State::Running] {
-                let filter = Filter {
-                    all: true,
-                    state: Some(state),
-                };
-                if let Ok(jobs) = jobs.list(filter, COUNTED).await {
+            if let Ok(counts) = jobs.count_by_state().await {
+                for state in State::ALL {
                     let name = state.as_str();
-                    let count = jobs.len();
+                    let of_state = counts.iter().find(|(counted, _)| *counted == state);
+                    let count = of_state.map_or(0, |(_, count)| *count);
                     let _ = writeln!(text, "glovebox_jobs{{state=\"{name}\"}} {count}");
                 }
             }
@@ -90,6 +85,17 @@ impl Endpoint for Tools {
                     "# TYPE glovebox_spend_today_microdollars gauge\nglovebox_spend_today_microdollars {spent}\n\
                      # TYPE glovebox_upstream_calls_today gauge\nglovebox_upstream_calls_today {calls}"
                 );
+            }
+            let waits = limiter::waits();
+            for (name, value) in [
+                ("glovebox_limiter_waits_total", waits.count.to_string()),
+                (
+                    "glovebox_limiter_wait_seconds_total",
+                    format!("{:.3}", waits.total.as_secs_f64()),
+                ),
+                ("glovebox_limiter_refusals_total", waits.refused.to_string()),
+            ] {
+                let _ = writeln!(text, "# TYPE {name} counter\n{name} {value}");
             }
             text
         }

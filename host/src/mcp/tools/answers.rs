@@ -13,7 +13,7 @@ use super::super::reply::{Reply, ToolResult};
 use super::super::tool_call::{ProgressSource, ToolCall};
 use super::job_text;
 use crate::answers::{EventKind, Question};
-use crate::jobs::{JobsError, Phase, Update};
+use crate::jobs::{CallPhase, JobsError, Update};
 
 /// Runs the tool.
 pub fn answers<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
@@ -54,7 +54,7 @@ fn question(args: &Args) -> Question {
 /// The progress of a running answer.
 struct Reading {
     updates: mpsc::UnboundedReceiver<Update>,
-    phase: Phase,
+    phase: CallPhase,
     characters: usize,
     sources: u32,
     began: Instant,
@@ -64,7 +64,7 @@ impl Reading {
     const fn new(updates: mpsc::UnboundedReceiver<Update>, began: Instant) -> Self {
         Self {
             updates,
-            phase: Phase::Waiting,
+            phase: CallPhase::Waiting,
             characters: 0,
             sources: 0,
             began,
@@ -103,9 +103,9 @@ impl ProgressSource for Reading {
 
     fn message(&self) -> String {
         match self.phase {
-            Phase::Waiting => "waiting for its turn".to_owned(),
-            Phase::Sent => "asked, waiting for the answer".to_owned(),
-            Phase::Reading => format!(
+            CallPhase::Waiting => "waiting for its turn".to_owned(),
+            CallPhase::Sent => "asked, waiting for the answer".to_owned(),
+            CallPhase::Reading => format!(
                 "reading the answer: {} characters, {} sources",
                 self.characters, self.sources
             ),

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::super::channel::{Channel, Sink};
+use super::super::channel::{Channel, Incoming, Sink};
 use super::super::endpoint::Start;
 use super::super::events::{self, Style};
 use super::super::gate::Principal;
@@ -39,7 +39,7 @@ pub async fn post(
         return reply::rpc_error(StatusCode::BAD_REQUEST, &error);
     }
     if envelope.id().is_none() {
-        // There is nothing that a notification could be about: a request is cancelled by closing its stream.
+        // A notification has no effect here: a request is cancelled by closing its stream.
         return reply::empty(StatusCode::ACCEPTED);
     }
     match read(http, headers, envelope) {
@@ -100,7 +100,7 @@ struct Outlet {
     log: Arc<Log>,
     error: OnceLock<ErrorCode>,
     /// The queue's end tells the service that nothing more comes.
-    incoming: Mutex<Option<mpsc::Sender<ClientJsonRpcMessage>>>,
+    incoming: Mutex<Option<Incoming>>,
     call: Option<ToolCall>,
 }
 
@@ -160,7 +160,7 @@ async fn serve(
     };
     let (sender, incoming) = mpsc::channel(1);
     // There is room for one.
-    let _ = sender.try_send(message);
+    let _ = sender.try_send(Box::new(message));
     let outlet = Arc::new(Outlet {
         log: Arc::new(Log::new(Resume::Cannot)),
         error: OnceLock::new(),
