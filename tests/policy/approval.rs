@@ -7,7 +7,7 @@ use glovebox::mcp::Families;
 use glovebox::policy::Rules;
 use serde_json::{Value, json};
 
-use super::client::{Place, Session, modern_params};
+use super::client::{Place, Session, modern_params, post};
 use super::unsafe_tools::{InProcess, Pipes, rules};
 use crate::http::client::{Connection, exchange, modern as modern_headers, request};
 use crate::support::server::{Server, Simulator, text};
@@ -142,7 +142,7 @@ fn replays_at_the_same_moment_buy_one_call() {
     let simulator = Simulator::start("0");
     let place = Place::with_upstream(&simulator.url);
     let serve = place.serve(&LIMIT);
-    let post = |responses: Option<(&str, Value)>| {
+    let call = |responses: Option<(&str, Value)>| {
         let mut params = modern_params(elicits(), "answers", query("at once"));
         if let Some((state, responses)) = responses {
             params["requestState"] = json!(state);
@@ -150,13 +150,12 @@ fn replays_at_the_same_moment_buy_one_call() {
         }
         let body = request(1, "tools/call", params);
         let headers = modern_headers("tools/call", "answers");
-        let (_, body) = exchange(serve.port, "POST", "/mcp", &headers, &body);
-        crate::http::client::answer_of(&body)["result"].clone()
+        post(serve.port, &headers, &body)["result"].clone()
     };
-    let approved = state(&post(None));
+    let approved = state(&call(None));
     let results: Vec<Value> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16)
-            .map(|_| scope.spawn(|| post(Some((&approved, yes())))))
+            .map(|_| scope.spawn(|| call(Some((&approved, yes())))))
             .collect();
         threads
             .into_iter()
@@ -179,7 +178,7 @@ fn with_a_bearer_another_token_cannot_use_an_approval() {
         let token = std::fs::read_to_string(place.path().join("state/token")).unwrap();
         format!("Bearer {}", token.trim())
     };
-    let post = |bearer: &str, state: Option<&str>| {
+    let call = |bearer: &str, state: Option<&str>| {
         let mut params = modern_params(elicits(), "answers", query("mine"));
         if let Some(state) = state {
             params["requestState"] = json!(state);
@@ -187,19 +186,12 @@ fn with_a_bearer_another_token_cannot_use_an_approval() {
         }
         let mut headers = modern_headers("tools/call", "answers").to_vec();
         headers.push(("authorization", bearer));
-        let (_, body) = exchange(
-            serve.port,
-            "POST",
-            "/mcp",
-            &headers,
-            &request(1, "tools/call", params),
-        );
-        crate::http::client::answer_of(&body)["result"].clone()
+        post(serve.port, &headers, &request(1, "tools/call", params))["result"].clone()
     };
-    let approved = state(&post(&token(), None));
+    let approved = state(&call(&token(), None));
     let renewed = place.command(&["token", "new"]).output().unwrap();
     assert!(renewed.status.success());
-    let refused = post(&token(), Some(&approved));
+    let refused = call(&token(), Some(&approved));
     assert!(
         text(&refused).contains("not given for this call by this client"),
         "{refused}"

@@ -154,6 +154,10 @@ impl ServerHandler for Server {
         params: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if !self.serves_research() {
+            let message = format!("there is no resource {}", params.uri);
+            return Err(ErrorData::resource_not_found(message, None));
+        }
         resources::read(&self.service, &params.uri)
             .await
             .map(ReadResourceResponse::from)
@@ -175,6 +179,10 @@ impl ServerHandler for Server {
         params: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        if !self.serves_research() {
+            let message = format!("there is no prompt {}", params.name);
+            return Err(ErrorData::invalid_params(message, None));
+        }
         prompts::get(&params).map(GetPromptResponse::from)
     }
 

@@ -329,10 +329,13 @@ impl<'a> Check<'a> {
         next: Option<&Line>,
         head: Option<&Head>,
     ) -> Option<Fault> {
+        // A line that was left unfinished and closed by the next writer is no event, even if only its end is missing.
+        if closes(next, this) {
+            return None;
+        }
         let Some(link) = &this.link else {
-            // A line that was left unfinished, and closed by the next writer.
-            let may_be = closes(next, this) || (next.is_none() && !this.ended);
-            return (!may_be).then(|| self.fault(this, Finding::Changed));
+            let is_unfinished = next.is_none() && !this.ended;
+            return (!is_unfinished).then(|| self.fault(this, Finding::Changed));
         };
         let Some((last_seq, last_hash)) = self.last else {
             // The oldest line that is kept. Its hash of the line before it can be checked for a whole chain alone.
@@ -349,8 +352,7 @@ impl<'a> Check<'a> {
             return None;
         };
         let closes_one = link.event == "recovered";
-        let closed =
-            before.is_some_and(|before| before.link.is_none() && closes(Some(this), before));
+        let closed = before.is_some_and(|before| closes(Some(this), before));
         if closes_one != closed {
             return Some(self.fault(this, Finding::Changed));
         }
