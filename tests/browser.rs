@@ -12,7 +12,7 @@ use crate::support::{GENEROUS, Ran, World};
 use serde_json::Value;
 
 /// Checks that browser.mjs makes; one that stops early must not pass.
-const CHECKS: usize = 13;
+const CHECKS: usize = 19;
 /// Checks that traffic_browser.mjs makes.
 const TRAFFIC_CHECKS: usize = 5;
 
@@ -24,8 +24,12 @@ struct Page {
 
 impl Page {
     fn start(world: &World) -> Self {
+        Self::with(world, &[])
+    }
+
+    fn with(world: &World, arguments: &[&str]) -> Self {
         let mut child = world
-            .command(&["web"])
+            .command(&[&["web"], arguments].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -44,7 +48,9 @@ impl Page {
         self.url
             .strip_prefix("http://")
             .unwrap()
-            .trim_end_matches('/')
+            .split('/')
+            .next()
+            .unwrap()
     }
 
     /// One raw exchange.
@@ -179,6 +185,62 @@ fn the_server_serves_this_machine_alone_and_says_what_the_page_may_do() {
         page.get("GET", "/vectors/plain.sse", &own)
             .contains("application/octet-stream")
     );
+}
+
+#[test]
+fn the_stream_of_a_job_is_served_and_no_other() {
+    let world = World::new();
+    let ran = world.run(&["ask", "--simulate", "--json", "why?"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let jobs = world.run(&["jobs", "list", "--all", "--json"]);
+    let jobs: Value = serde_json::from_str(&jobs.out).unwrap();
+    let job = &jobs.as_array().or(jobs["jobs"].as_array()).unwrap()[0];
+    let id = job["research_id"].as_str().unwrap();
+    let capture = std::fs::read_to_string(job["capture"].as_str().unwrap()).unwrap();
+    let page = Page::with(&world, &[id]);
+    let own = page.address().to_owned();
+    assert!(
+        page.url.ends_with(&format!("/?job={id}.sse")),
+        "{}",
+        page.url
+    );
+    let stream = page.get("GET", &format!("/job/{id}.sse"), &own);
+    assert!(stream.ends_with(&capture), "{stream}");
+    let headers = page.get("GET", "/job/headers", &own);
+    assert!(
+        headers.contains("content-type: text/event-stream"),
+        "{headers}"
+    );
+    assert!(
+        page.get("GET", "/job/other.sse", &own)
+            .starts_with("HTTP/1.1 404")
+    );
+    assert!(
+        page.get("GET", &format!("/job/{id}.sse"), "evil.example")
+            .starts_with("HTTP/1.1 403")
+    );
+    let unknown = world.run(&["web", "0192f0c1-7a3e-7c55-9f4e-0d2b6a1e8c11"]);
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    assert!(unknown.err.contains("no job has the id"), "{unknown:?}");
+}
+
+#[test]
+fn what_is_large_is_sent_compressed() {
+    let world = World::new();
+    let page = Page::start(&world);
+    let mut stream = TcpStream::connect(page.address()).unwrap();
+    stream.set_read_timeout(Some(GENEROUS)).unwrap();
+    write!(
+        stream,
+        "GET /answers/component/answers.core.wasm HTTP/1.1\r\nhost: {}\r\naccept-encoding: gzip\r\nconnection: close\r\n\r\n",
+        page.address()
+    )
+    .unwrap();
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).unwrap();
+    assert!(reply.len() < 200_000, "{} bytes", reply.len());
+    let head = String::from_utf8_lossy(&reply[..1_000.min(reply.len())]).into_owned();
+    assert!(head.contains("content-encoding: gzip"), "{head}");
 }
 
 #[test]

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders, from the edge inwards: each may import those of its own row and of the rows after it.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["cli"],
     &["transport", "wasi"],
     &["mcp", "rpc"],
     &["settings", "simulator"],
+    &["policy"],
     &["jobs", "traffic"],
     &["upstream"],
     &["answers"],

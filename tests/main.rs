@@ -8,14 +8,18 @@
     missing_docs
 )]
 
+mod architecture;
 mod ask;
+mod bridge;
 mod browser;
 mod caps;
 mod clients;
 mod connect;
+mod connect_http;
 mod examples;
 mod faults;
 mod files;
+mod help;
 mod hostile;
 mod http;
 mod jobs;
@@ -27,7 +31,9 @@ mod mcp_jobs;
 mod mcp_life;
 mod mcp_structured;
 mod mcp_trap;
+mod messages;
 mod network;
+mod policy;
 mod replay;
 mod rpc;
 mod run;

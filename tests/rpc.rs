@@ -5,6 +5,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use serde_json::{Value, json};
 
+use crate::http::client::{Connection as Http, answer_of, begin, modern, notification, request};
+use crate::http::program::Serve;
+use crate::support::World;
 use crate::support::server::{Server, state};
 
 /// A client of one transport, once its conversation is open.
@@ -52,6 +55,123 @@ impl Client for Stdio {
     }
 }
 
+/// The headers that a request of 2026-07-28 must have; none for any other message.
+fn headers_of(message: &Value) -> Vec<(&str, &str)> {
+    if message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] != "2026-07-28" {
+        return Vec::new();
+    }
+    let method = message["method"].as_str().unwrap();
+    modern(method, "").into_iter().take(2).collect()
+}
+
+struct Streamable {
+    connection: Http,
+    session: String,
+    _serve: Serve,
+    _world: World,
+}
+
+impl Streamable {
+    fn open() -> Self {
+        let world = World::new();
+        let serve = Serve::start(&world, &[]);
+        Self {
+            session: begin(serve.port, "2025-11-25", &[]),
+            connection: Http::open(serve.port),
+            _serve: serve,
+            _world: world,
+        }
+    }
+
+    fn post(&mut self, message: &[u8]) -> (u16, String) {
+        let read = serde_json::from_slice(message).unwrap_or_default();
+        let mut headers = headers_of(&read);
+        if headers.is_empty() {
+            headers.push(("mcp-session-id", &self.session));
+        }
+        let (head, body) = self.connection.post_bytes("/mcp", &headers, message);
+        (head.status, body)
+    }
+}
+
+impl Client for Streamable {
+    fn reply_to(&mut self, message: &[u8]) -> Value {
+        let (status, body) = self.post(message);
+        let reply = answer_of(&body);
+        let served = reply.get("result").is_some();
+        assert!([200, 400, 404].contains(&status), "{status}: {reply}");
+        assert!(!served || status == 200, "{status}: {reply}");
+        reply
+    }
+
+    fn expect_nothing(&mut self, message: &[u8]) {
+        let (status, body) = self.post(message);
+        assert_eq!((status, body.as_str()), (202, ""), "{}", start_of(message));
+    }
+}
+
+struct Pair {
+    stream: Http,
+    connection: Http,
+    path: String,
+    _serve: Serve,
+    _world: World,
+}
+
+impl Pair {
+    fn open() -> Self {
+        let world = World::new();
+        let serve = Serve::start(&world, &[]);
+        let mut stream = Http::open(serve.port);
+        stream.send("GET", "/sse", &[], "");
+        assert!(stream.head().is_stream());
+        let path = stream.event().unwrap().data.unwrap();
+        let mut pair = Self {
+            connection: Http::open(serve.port),
+            stream,
+            path,
+            _serve: serve,
+            _world: world,
+        };
+        let params = json!({
+            "protocolVersion": "2024-11-05", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        });
+        let reply = pair.reply_to(request(0, "initialize", params).as_bytes());
+        assert_eq!(reply["result"]["protocolVersion"], "2024-11-05");
+        pair.expect_nothing(notification("notifications/initialized", json!({})).as_bytes());
+        pair
+    }
+
+    fn post(&mut self, message: &[u8]) -> (u16, String) {
+        let (head, body) = self.connection.post_bytes(&self.path, &[], message);
+        (head.status, body)
+    }
+}
+
+impl Client for Pair {
+    fn reply_to(&mut self, message: &[u8]) -> Value {
+        let (status, body) = self.post(message);
+        if status == 202 {
+            let (_, reply) = self.stream.message().unwrap();
+            assert!(!reply["id"].is_null(), "{reply}");
+            return reply;
+        }
+        assert_eq!(status, 400, "{}: {body}", start_of(message));
+        let reply = serde_json::from_str::<Value>(&body).unwrap();
+        // Whoever waits for an answer under an id waits on the stream.
+        assert!(reply["id"].is_null(), "{reply}");
+        reply
+    }
+
+    fn expect_nothing(&mut self, message: &[u8]) {
+        let (status, _) = self.post(message);
+        assert_eq!(status, 202, "{}", start_of(message));
+        let reply = self.reply_to(br#"{"jsonrpc":"2.0","id":"marker","method":"ping"}"#);
+        assert_eq!(reply["id"], "marker", "{}: {reply}", start_of(message));
+    }
+}
+
 fn start_of(message: &[u8]) -> String {
     String::from_utf8_lossy(&message[..message.len().min(120)]).into_owned()
 }
@@ -95,6 +215,16 @@ fn refused() -> Vec<(Vec<u8>, i64, Value)> {
             seven(),
         ),
         text("\u{feff}{\"id\":7,", -32700, seven()),
+        (
+            b"\xff{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}".to_vec(),
+            -32700,
+            seven(),
+        ),
+        (
+            b"\xc3\x28{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"ping\"}".to_vec(),
+            -32700,
+            json!("a"),
+        ),
         // JSON, but no message.
         text("[]", -32600, null()),
         text(r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, null()),
@@ -115,6 +245,22 @@ fn refused() -> Vec<(Vec<u8>, i64, Value)> {
             r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}"#,
             -32600,
             json!(u64::MAX),
+        ),
+        // No number of 64 bits: it is not given back rounded.
+        text(
+            r#"{"jsonrpc":"2.0","id":100000000000000000000000,"method":"ping"}"#,
+            -32600,
+            null(),
+        ),
+        text(
+            r#"{"jsonrpc":"2.0","id":-9223372036854775809,"method":"ping"}"#,
+            -32600,
+            null(),
+        ),
+        text(
+            r#"{"jsonrpc":"2.0","method":"ping",,"id":18446744073709551616}"#,
+            -32700,
+            null(),
         ),
         // No such method.
         text(r#"{"jsonrpc":"2.0","id":7,"method":"no/such","params":{}}"#, -32601, seven()),
@@ -155,11 +301,11 @@ const SERVED: [&str; 8] = [
     r#"{"jsonrpc":"2.0","id":7,"method":"\u0070ing","params":{"x":"\udead\ud83d\ude00"}}"#,
 ];
 
+/// Nothing: a line on stdio may be empty, a body may not.
+const EMPTY: [&str; 3] = ["", "   ", "\u{feff}"];
+
 /// What is not answered at all.
-const UNANSWERED: [&str; 10] = [
-    "",
-    "   ",
-    "\u{feff}",
+const UNANSWERED: [&str; 7] = [
     r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
     r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"no"}}"#,
     r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}"#,
@@ -199,7 +345,56 @@ fn check_table(client: &mut impl Client) {
 fn the_table_holds_over_stdio() {
     let mut client = Stdio::open();
     check_table(&mut client);
+    for message in EMPTY {
+        client.expect_nothing(message.as_bytes());
+    }
     client.server.leave();
+}
+
+#[test]
+fn the_table_holds_over_streamable_http() {
+    let mut client = Streamable::open();
+    check_table(&mut client);
+    for message in EMPTY {
+        let reply = client.reply_to(message.as_bytes());
+        assert_eq!(
+            (&reply["error"]["code"], &reply["id"]),
+            (&json!(-32700), &json!(null))
+        );
+    }
+}
+
+#[test]
+fn the_table_holds_over_the_sse_pair() {
+    let mut client = Pair::open();
+    check_table(&mut client);
+    for message in EMPTY {
+        let reply = client.reply_to(message.as_bytes());
+        assert_eq!(
+            (&reply["error"]["code"], &reply["id"]),
+            (&json!(-32700), &json!(null))
+        );
+    }
+}
+
+#[test]
+fn a_body_over_the_limit_is_answered_with_the_id_that_was_read() {
+    let mut client = Streamable::open();
+    let filler = "y".repeat(2 << 20);
+    let message =
+        format!(r#"{{"jsonrpc":"2.0","id":"first","method":"ping","params":{{"x":"{filler}"}}}}"#);
+    // Its length is not known beforehand, so it is read up to the limit.
+    let mut text = "POST /mcp HTTP/1.1\r\nhost: localhost:PORT\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
+        .replace("PORT", &client._serve.port.to_string());
+    text += &format!("{:x}\r\n{message}\r\n0\r\n\r\n", message.len());
+    client.connection.raw(text.as_bytes());
+    let head = client.connection.head();
+    let reply: Value = serde_json::from_str(&client.connection.body(&head)).unwrap();
+    assert_eq!(
+        (head.status, &reply["error"]["code"]),
+        (413, &json!(-32700))
+    );
+    assert_eq!(reply["id"], "first", "{reply}");
 }
 
 #[test]
@@ -283,7 +478,7 @@ fn id() -> impl Strategy<Value = Value> {
 /// A message but for its id, with anything about it spoilt.
 #[derive(Clone, Debug)]
 struct Parts {
-    before: &'static str,
+    before: &'static [u8],
     version: &'static str,
     method: &'static str,
     params: Vec<u8>,
@@ -301,19 +496,18 @@ impl Parts {
         ];
         members.insert(self.place_of_id, member("id", id.to_string().as_bytes()));
         let members = members.join(&b","[..]);
-        [
-            self.before.as_bytes(),
-            b"{",
-            &members,
-            b"}",
-            self.after.as_bytes(),
-        ]
-        .concat()
+        [self.before, b"{", &members, b"}", self.after.as_bytes()].concat()
     }
 }
 
 fn parts() -> impl Strategy<Value = Parts> {
-    let before = prop::sample::select(vec!["", "\u{feff}", " \t"]);
+    let before = prop::sample::select(vec![
+        &b""[..],
+        b"\xef\xbb\xbf",
+        b" \t",
+        b"\xff",
+        b"\xc3\x28",
+    ]);
     let version = prop::sample::select(vec!["\"2.0\"", "\"2.0\"", "2"]);
     let method = prop::sample::select(vec![
         "\"ping\"",

@@ -1,8 +1,8 @@
-//! Calls over streamable HTTP: requests a second, latency and memory of a server with one tool that echoes, beside the
-//! same on a TypeScript SDK v2 server, FastMCP and the Rust SDK's own HTTP server; and of the tool `status`.
+//! Measures requests per second, latency and memory of an echo tool over streamable HTTP, compared with servers of the
+//! TypeScript SDK v2, FastMCP and the Rust SDK, and of the tool `status`.
 //!
-//! All run in turn, three times, on the same machine in the same run: only the ratios mean something.
-//! `tests/bench/peers/prepare` installs the others; those that are missing are left out.
+//! All servers run in turn, three times, on the same machine. Only the ratios are meaningful.
+//! `tests/bench/peers/prepare` installs the other servers; missing ones are skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,8 +23,6 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use glovebox::jobs::clock::WallClock;
-use glovebox::transport::http::gate::Mode;
-use glovebox::transport::http::limits::Limits;
 use glovebox::transport::http::listener::{self, ListenAddress};
 use glovebox::transport::http::token::TokenFile;
 use glovebox::transport::http::{Channel, Config, Endpoint, Http, Start, run};
@@ -41,7 +39,7 @@ const EACH: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_millis(500);
 const CLIENTS: [usize; 3] = [1, 32, 256];
 
-/// This program as the server that is measured.
+/// The argument that runs this program as the measured server.
 const AS_SERVER: &str = "--as-server";
 
 fn main() {
@@ -113,6 +111,8 @@ impl Endpoint for Echoes {
         run(Echo, channel, start, stop).boxed()
     }
 
+    fn gate_denied(&self, _reason: &'static str) {}
+
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
         (tool == "echo").then(|| Arc::clone(&self.0))
     }
@@ -130,14 +130,7 @@ async fn serve() {
     let address: ListenAddress = ":0".parse().unwrap();
     let sockets = address.bind().await.unwrap();
     let port = sockets[0].local_addr().unwrap().port();
-    let config = Config {
-        mode: Mode::Local {
-            require_token: false,
-        },
-        allowed_origins: Vec::new(),
-        token: TokenFile::new(PathBuf::from("/nonexistent/token")),
-        limits: Limits::default(),
-    };
+    let config = Config::local(TokenFile::new(PathBuf::from("/nonexistent/token")));
     let echoes = Arc::new(Echoes(Arc::new(schema())));
     let http = Http::new(config, port, echoes, None, Arc::new(WallClock));
     println!("{port}");
@@ -191,7 +184,7 @@ impl Server {
         }
     }
 
-    /// Resident memory in MiB.
+    /// Returns the resident memory in MiB.
     fn memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status
@@ -312,7 +305,7 @@ fn report(servers: &[Server], era: Era, clients: usize, all: &mut [Measured]) {
     }
 }
 
-/// Calls the tool from so many clients for so long. Gives how long each call took.
+/// Calls the tool from `clients` clients for the duration `each`. Returns the duration of each call.
 async fn load(server: &Server, era: Era, clients: usize, each: Duration) -> Vec<Duration> {
     let end = Instant::now() + each;
     let clients = (0..clients).map(|_| tokio::spawn(client(server.port, server.tool, era, end)));
@@ -405,7 +398,7 @@ impl Connection {
         (session, String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// Begins a session. A server without sessions gives no id.
+    /// Starts a session. Returns `None` if the server has no sessions.
     async fn begin(&mut self) -> Option<String> {
         let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {},

@@ -1,5 +1,5 @@
 """PyPI mcp 2.x, in both eras. Used as: python client.py PROGRAM, with the server's settings in the environment, or with
-the URL of a running server."""
+the URL of a running server, which is reached through `PROGRAM bridge URL` where PROGRAM follows."""
 
 import json
 import os
@@ -15,6 +15,7 @@ from mcp.client.client import Client
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 PATIENCE = 60
@@ -28,10 +29,14 @@ TOOLS = [
 
 def server():
     target = sys.argv[1]
+    if len(sys.argv) > 2:
+        return StdioServerParameters(command=sys.argv[2], args=["bridge", target], env=dict(os.environ))
+    token = os.environ.get("GLOVEBOX_TOKEN")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
     if OLDER_HTTP:
-        return sse_client(target)
+        return sse_client(target, headers=headers)
     if target.startswith("http"):
-        return target
+        return streamable_http_client(target, http_client=create_mcp_http_client(headers)) if token else target
     return StdioServerParameters(command=target, args=["stdio"], env=dict(os.environ))
 
 

@@ -199,6 +199,7 @@ await check('50 MB do not freeze the page', async (page) => {
   await page.locator('#file').setInputFiles(path);
   await page.waitForFunction(() => document.getElementById('bytes').textContent.startsWith('long.sse'), undefined, { timeout: 60_000 });
   // The page answers while it reads.
+  equal(await page.locator('#note').isVisible(), true, 'what is off is explained');
   await page.locator('#theme').click({ timeout: 5_000 });
   equal(await page.locator('#theme').textContent(), 'Theme: light', 'theme');
   await page.waitForFunction(() => /^(Complete|Failed)/.test(document.getElementById('status').textContent), undefined, { timeout: 240_000 });
@@ -232,6 +233,62 @@ for (const width of [390, 820, 1440]) {
     const { scroll, client } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, client: document.documentElement.clientWidth }));
     if (scroll > client) throw new Error(`${scroll} wide in a window of ${client}`);
   }, { viewport: { width, height: 900 } });
+}
+
+await check('what is no stream is named, and looks like a failure', async (page) => {
+  for (const [name, content, wanted] of [
+    ['notes.txt', 'Dear diary,\ntoday I read a stream.\n', 'notes.txt is not a captured Brave Answers stream'],
+    ['page.html', '<!doctype html><title>502</title>', 'page.html is not a captured Brave Answers stream'],
+    ['picture.png', Buffer.from([137, 80, 78, 71, 13, 10, 26, 10, 0, 0, 0, 13]), 'picture.png is not a captured Brave Answers stream'],
+    ['empty.sse', '', 'empty.sse is empty'],
+  ]) {
+    await page.locator('#file').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
+    await page.waitForFunction((text) => document.getElementById('status').textContent.startsWith(text), wanted, { timeout: 20_000 });
+    equal(await page.locator('#status').getAttribute('class'), 'status bad', name);
+  }
+  await put(page, 'error-midstream.sse', await fixture('error-midstream'));
+  equal(await page.locator('#status').getAttribute('class'), 'status bad', 'a failure');
+  await put(page, 'citations.sse', await fixture('citations'));
+  equal(await page.locator('#status').getAttribute('class'), 'status ', 'a success');
+});
+
+await check('only the panels of the mode are shown, and the drop box folds', async (page) => {
+  const shown = () => page.evaluate(() => [...document.querySelectorAll('main .panel')].filter((node) => node.checkVisibility()).map((node) => node.querySelector('h2').id));
+  equal(await shown(), ['vectors-title'], 'before a stream');
+  const groups = await page.locator('#bundled optgroup').evaluateAll((nodes) => nodes.map((node) => node.label));
+  equal(groups, ['Examples', 'Test vectors'], 'groups');
+  equal(await page.locator('#bundled optgroup[label="Examples"] option').count(), 5, 'examples');
+  const open = await page.locator('#drop').evaluate((node) => node.getBoundingClientRect().height);
+  await put(page, 'citations.sse', await fixture('citations'));
+  const folded = await page.locator('#drop').evaluate((node) => node.getBoundingClientRect().height);
+  if (folded > open * 0.7) throw new Error(`the box is ${folded} high, it was ${open}`);
+  equal(await shown(), ['answer-title', 'sources-title', 'cost-title', 'events-title', 'vectors-title'], 'an answer');
+  await put(page, 'research-3.sse', await fixture('research-3'));
+  equal((await shown()).includes('timeline-title'), true, 'a research');
+});
+
+const AXE = await readFile(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+for (const width of [390, 1280]) {
+  for (const colorScheme of ['light', 'dark']) {
+    await check(`axe has nothing to say at ${width} px, ${colorScheme}`, async (page) => {
+      const violations = async (state) => {
+        await page.evaluate(AXE);
+        const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+        const brief = found.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(' | ')}`);
+        equal(brief, [], state);
+        const { scroll, client } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, client: document.documentElement.clientWidth }));
+        if (scroll > client) throw new Error(`${state}: ${scroll} wide in a window of ${client}`);
+      };
+      await violations('at the start');
+      for (const name of ['citations', 'research-3', 'entities', 'code', 'error-midstream']) {
+        await put(page, `${name}.sse`, await fixture(name));
+        await violations(name);
+      }
+      await page.locator('#file').setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no stream') });
+      await page.waitForSelector('#status.bad');
+      await violations('a file that is no stream');
+    }, { viewport: { width, height: 900 }, colorScheme });
+  }
 }
 
 await check('it works without a network once it is loaded', async (page) => {

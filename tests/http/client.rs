@@ -2,10 +2,14 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
 use serde_json::{Value, json};
 
 use crate::support::GENEROUS;
@@ -55,11 +59,35 @@ impl Head {
     }
 }
 
-/// A connection.
+/// A connection, with TLS or without.
 pub struct Connection {
-    stream: BufReader<TcpStream>,
+    stream: BufReader<Box<dyn Stream>>,
+    socket: TcpStream,
     port: u16,
     chunk: usize,
+}
+
+pub trait Stream: std::io::Read + std::io::Write + Send {}
+
+impl<T: std::io::Read + std::io::Write + Send> Stream for T {}
+
+/// The configuration of a TLS client that trusts the certificates of a file and offers these protocols.
+pub fn trusting(ca: &Path, protocols: &[&str]) -> Arc<rustls::ClientConfig> {
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(ca).unwrap() {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols
+        .iter()
+        .map(|name| name.as_bytes().to_vec())
+        .collect();
+    Arc::new(config)
 }
 
 impl Connection {
@@ -69,18 +97,31 @@ impl Connection {
         stream.set_write_timeout(Some(GENEROUS)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self {
-            stream: BufReader::new(stream),
+            socket: stream.try_clone().unwrap(),
+            stream: BufReader::new(Box::new(stream)),
             port,
             chunk: 0,
         }
     }
 
+    /// Opens a connection over TLS.
+    pub fn tls(port: u16, config: &Arc<rustls::ClientConfig>) -> Self {
+        let mut connection = Self::open(port);
+        let name = ServerName::try_from("localhost").unwrap();
+        let client = rustls::ClientConnection::new(Arc::clone(config), name).unwrap();
+        let socket = connection.socket.try_clone().unwrap();
+        let stream = rustls::StreamOwned::new(client, socket);
+        connection.stream = BufReader::new(Box::new(stream));
+        connection
+    }
+
     pub fn raw(&mut self, bytes: &[u8]) {
         self.stream.get_mut().write_all(bytes).unwrap();
+        self.stream.get_mut().flush().unwrap();
     }
 
     pub fn socket(&self) -> &TcpStream {
-        self.stream.get_ref()
+        &self.socket
     }
 
     /// Sends a request with a Host, and with a JSON body where there is one.
@@ -101,6 +142,26 @@ impl Connection {
         text += "\r\n";
         text += body;
         self.raw(text.as_bytes());
+    }
+
+    /// Posts bytes as they are and reads a reply that is no stream.
+    pub fn post_bytes(
+        &mut self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (Head, String) {
+        let length = body.len().to_string();
+        let mut all = vec![
+            ("content-type", "application/json"),
+            ("content-length", &length),
+        ];
+        all.extend_from_slice(headers);
+        self.send("POST", path, &all, "");
+        self.raw(body);
+        let head = self.head();
+        let body = self.body(&head);
+        (head, body)
     }
 
     fn line(&mut self) -> String {
@@ -279,7 +340,8 @@ pub fn begin(port: u16, version: &str, headers: &[(&str, &str)]) -> String {
 
 /// The answer in a reply's body, whether that is JSON or a stream.
 pub fn answer_of(body: &str) -> Value {
-    let last = body.rsplit("data: ").next().unwrap();
+    let mut events = body.lines().filter_map(|line| line.strip_prefix("data: "));
+    let last = events.next_back().unwrap_or(body);
     serde_json::from_str(last.trim()).unwrap_or_else(|error| panic!("{error}: {body}"))
 }
 
@@ -311,12 +373,39 @@ pub async fn h2(port: u16) -> hyper::client::conn::http2::SendRequest<Full<Bytes
     sender
 }
 
+/// A connection of HTTP/2 over TLS.
+pub async fn h2_tls(
+    port: u16,
+    config: &Arc<rustls::ClientConfig>,
+) -> hyper::client::conn::http2::SendRequest<Full<Bytes>> {
+    let stream = tokio::net::TcpStream::connect(("127.0.0.1", port))
+        .await
+        .unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    let connector = tokio_rustls::TlsConnector::from(Arc::clone(config));
+    let stream = connector.connect(name, stream).await.unwrap();
+    assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+    let (sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
 /// One exchange over HTTP/2. The body is read where its length is known.
 pub async fn h2_exchange(
     port: u16,
     request: http::Request<Full<Bytes>>,
 ) -> Result<(u16, String), String> {
-    let mut sender = h2(port).await;
+    h2_send(h2(port).await, request).await
+}
+
+/// Sends a request in a connection of HTTP/2. The body is read where its length is known.
+pub async fn h2_send(
+    mut sender: hyper::client::conn::http2::SendRequest<Full<Bytes>>,
+    request: http::Request<Full<Bytes>>,
+) -> Result<(u16, String), String> {
     let response = sender
         .send_request(request)
         .await

@@ -79,6 +79,8 @@ impl Endpoint for Fixture {
         run(handler, channel, start, stop).boxed()
     }
 
+    fn gate_denied(&self, _reason: &'static str) {}
+
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
         let tools = tools();
         let tool = tools.iter().find(|one| one.name == tool)?;
@@ -134,8 +136,8 @@ impl Server {
                 require_token: options.require_token,
             },
             allowed_origins: vec!["https://app.example".parse().unwrap()],
-            token,
             limits: options.limits,
+            ..Config::local(token)
         };
         let fixture = Fixture::default();
         let control = Arc::clone(&fixture.control);
@@ -465,10 +467,12 @@ impl ServerHandler for Handler {
                 for at in 0..count {
                     self.progress(&context, at as f64, &bulk).await;
                 }
+                self.control.tell("the flood is over");
                 Ok(text("flooded"))
             }
             "bulk" => {
                 let bytes = arguments["bytes"].as_u64().unwrap();
+                self.control.tell("bulk is made");
                 Ok(text(&"x".repeat(bytes as usize)))
             }
             "announce" => {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use glovebox::transport::http::limits::Limits;
 use serde_json::{Value, json};
 
-use super::client::{Connection, answer_of, begin, call, exchange, notification, post, request};
+use super::client::{
+    Connection, answer_of, begin, call, exchange, modern, modern_call, notification, post, request,
+};
 use super::fixture::{Options, Server};
 use super::program::Serve;
 use crate::support::World;
@@ -312,6 +314,61 @@ fn a_session_of_one_token_is_not_another_ones() {
 }
 
 #[test]
+fn a_new_token_ends_the_streams_that_the_old_one_opened() {
+    let state = tempfile::tempdir().unwrap();
+    let server = Server::start(Options {
+        require_token: true,
+        state: Some(state.path().to_owned()),
+        ..Options::default()
+    });
+    let port = server.port;
+    let token = std::fs::read_to_string(state.path().join("token")).unwrap();
+    let bearer = format!("Bearer {}", token.trim());
+    let authorized = ("authorization", bearer.as_str());
+    let session = begin(port, "2025-11-25", &[authorized]);
+    let headers = [authorized, ("mcp-session-id", session.as_str())];
+    let mut common = Connection::open(port);
+    common.send("GET", "/mcp", &headers, "");
+    assert!(common.head().is_stream());
+    let mut pair = Connection::open(port);
+    pair.send("GET", "/sse", &[authorized], "");
+    assert!(pair.head().is_stream());
+    let mut running = Connection::open(port);
+    running.send("POST", "/mcp", &headers, &wait_call(1, "legacy", false));
+    let mut stateless = Connection::open(port);
+    let mut modern = modern("tools/call", "wait").to_vec();
+    modern.push(authorized);
+    let call = modern_call(1, "wait", json!({ "name": "stateless" }));
+    stateless.send("POST", "/mcp", &modern, &call);
+    let mut other = Connection::open(port);
+    let (head, _) = other.exchange("GET", "/__mcp/metrics", &[authorized], "");
+    assert_eq!(head.status, 200);
+    server.wait("legacy runs");
+    server.wait("stateless runs");
+    // Nobody makes a request with the new token: the server sees by itself that there is one.
+    std::fs::write(
+        state.path().join("token"),
+        "another-token-of-another-length\n",
+    )
+    .unwrap();
+    while common.event().is_some() {}
+    while pair.event().is_some() {}
+    for mut connection in [running, stateless] {
+        let head = connection.head();
+        if head.is_stream() {
+            while connection.event().is_some() {}
+        } else {
+            assert_eq!(head.status, 401);
+        }
+    }
+    server.wait("stateless is cancelled");
+    server.wait("legacy is cancelled");
+    server.until("the sessions end", |http| http.session_count() == 0);
+    let (head, _) = other.exchange("GET", "/__mcp/metrics", &[authorized], "");
+    assert_eq!(head.status, 401);
+}
+
+#[test]
 fn a_client_that_stops_reading_loses_that_stream_and_nothing_else() {
     let server = Server::start(Options::default());
     let session = begin(server.port, "2025-11-25", &[]);
@@ -319,6 +376,8 @@ fn a_client_that_stops_reading_loses_that_stream_and_nothing_else() {
     let mut stalled = open_post(server.port, &session, &request(1, "tools/call", flood));
     assert!(stalled.head().is_stream());
     let primed = stalled.event().unwrap();
+    // All of it has been sent before anything is read: much more than the stream and the kernel hold.
+    server.wait("the flood is over");
     // The same session and others are served meanwhile, the flood comes to its end, and none of it is lost but
     // what nobody could have read.
     for _ in 0..20 {
@@ -349,7 +408,8 @@ fn a_client_that_stops_reading_loses_that_stream_and_nothing_else() {
 #[test]
 fn the_idle_clock_stops_while_a_call_runs_or_a_stream_is_open() {
     let limits = Limits {
-        session_idle: Duration::from_millis(400),
+        // Longer than a client of this machine may be late with opening its stream.
+        session_idle: Duration::from_millis(1_500),
         sweep: Duration::from_millis(50),
         keepalive: Duration::from_millis(100),
         ..Limits::default()

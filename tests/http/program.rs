@@ -1,6 +1,7 @@
 //! `glovebox serve` as a process.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -12,6 +13,8 @@ pub struct Serve {
     child: Option<Child>,
     pub port: u16,
     pub pid: u32,
+    /// The certificate of its own authority, in external mode.
+    pub ca: Option<PathBuf>,
 }
 
 impl Serve {
@@ -42,9 +45,16 @@ impl Serve {
         let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
         Self {
             pid: child.id(),
+            ca: said["ca"].as_str().map(PathBuf::from),
             child: Some(child),
             port,
         }
+    }
+
+    /// The bearer token of a server with its state in this world.
+    pub fn token(&self, world: &World) -> String {
+        let path = world.path().join("state/glovebox/token");
+        std::fs::read_to_string(path).unwrap().trim().to_owned()
     }
 
     /// Sends a signal.

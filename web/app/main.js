@@ -28,8 +28,10 @@ let waiting = false;
 let restUntil = 0;
 let vectorRun = null;
 
-const say = (text) => {
+/** Shows the state of the page; `kind` is `bad` for a failure, `warn` for what is incomplete. */
+const say = (text, kind = '') => {
   byId('status').textContent = text;
+  byId('status').className = `status ${kind}`;
 };
 const send = (message, transfer = []) => worker.postMessage({ id: stream.id, ...message }, transfer);
 const events = new EventList((message) => send(message));
@@ -82,7 +84,8 @@ function draw() {
   byId('progress').max = Math.max(1, stream.blob?.size ?? 1);
   byId('progress').value = latest.bytes;
   byId('bytes').textContent = `${stream.name} · ${size(latest.bytes)} of ${size(stream.blob?.size ?? 0)}`;
-  if (latest.done) say(summary(latest));
+  panels(latest);
+  if (latest.done) finished(latest);
 }
 
 function later() {
@@ -98,6 +101,35 @@ function summary(view) {
   const took = view.seconds >= 0.001 ? ` Parsed in ${(view.seconds * 1000).toFixed(view.seconds < 0.1 ? 1 : 0)} ms` : ' Parsed in under a millisecond';
   const rate = view.bytes > 100_000 ? `, ${Math.round(view.bytes / 1e6 / view.seconds)} MB a second` : '';
   return `${state} ${plural(view.events, 'event')}, ${plural(view.sourceCount, 'source')}, ${plural(outcome.warnings, 'warning')}.${cost}${took}${rate}.`;
+}
+
+/** Hides the panels that have nothing to show in this mode. */
+function panels(view) {
+  const some = (...kinds) => kinds.some((kind) => view.counts[kind]);
+  const waiting = !view.done;
+  byId('timeline-panel').hidden = view.mode !== 'research' || (view.done && view.rounds.length === 0);
+  byId('sources-panel').hidden = view.sourceCount === 0 && !(waiting && view.mode === 'answer');
+  byId('cost-panel').hidden = !waiting && !view.usage && !some('progress');
+  byId('events-panel').hidden = view.events === 0;
+  byId('columns').hidden = isForeign(view);
+}
+
+/** Whether a file that was read is no captured stream. */
+const isForeign = (view) => (view.outcome?.error ?? view.error)?.kind === 'not-a-reply';
+
+function finished(view) {
+  if (isForeign(view)) return say(`${stream.name} is not a captured Brave Answers stream. Captured streams are .sse files; \`glovebox jobs status ID\` shows where one is kept.`, 'bad');
+  const failed = view.outcome.error !== null && view.outcome.error !== undefined;
+  return say(summary(view), failed ? 'bad' : view.outcome.complete ? '' : 'warn');
+}
+
+/** Folds the drop box, and shows what belongs to a stream. */
+function unfold(blob) {
+  byId('intake').classList.add('loaded');
+  byId('lead').textContent = 'Drop or paste another stream';
+  byId('columns').hidden = false;
+  byId('note').hidden = blob.size <= PLAYABLE;
+  byId('note').textContent = `Streams of more than ${size(PLAYABLE)} are read at once: they cannot be played, and the page shows their beginning. The saved outcome has everything.`;
 }
 
 function begin(name, blob, headers) {
@@ -118,6 +150,12 @@ function readWhole() {
 async function put(name, blob, { headers = [], play = false } = {}) {
   begin(name, blob, headers);
   const { id } = stream;
+  if (blob.size === 0) {
+    byId('bytes').textContent = `${name} · 0 bytes`;
+    buttons();
+    return say(`${name} is empty: it holds no stream.`, 'bad');
+  }
+  unfold(blob);
   say(`Reading ${name}, ${size(blob.size)}…`);
   if (blob.size <= PLAYABLE) {
     const bytes = new Uint8Array(await blob.arrayBuffer());
@@ -145,6 +183,8 @@ function start() {
   buttons();
 }
 
+const fieldsOf = (head) => head.split(/\r?\n/).filter((line) => line.includes(':')).map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
+
 async function putBundled(list, name) {
   const entry = list.find((candidate) => candidate.name === name);
   if (!entry) return;
@@ -152,8 +192,16 @@ async function putBundled(list, name) {
     fetch(`${BASE}${name}.sse`).then((reply) => reply.blob()),
     entry.headers ? fetch(`${BASE}${name}.headers`).then((reply) => reply.text()) : '',
   ]);
-  const headers = head.split(/\r?\n/).filter((line) => line.includes(':')).map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]);
-  await put(name, blob, { headers, play: true });
+  await put(name, blob, { headers: fieldsOf(head), play: true });
+}
+
+/** Opens the stream of the job that the server was started with, if the address names it. */
+async function putJob() {
+  const name = new URLSearchParams(location.search).get('job');
+  if (!name) return;
+  const [body, head] = await Promise.all([fetch(`job/${encodeURIComponent(name)}`), fetch('job/headers')]);
+  if (!body.ok || !head.ok) return say(`The stream ${name} is not served here: start \`glovebox web JOB_ID\` again.`, 'bad');
+  await put(name, await body.blob(), { headers: fieldsOf(await head.text()) });
 }
 
 function save(name, blob) {
@@ -175,12 +223,13 @@ async function rendered({ format, blob }) {
 
 const heard = {
   ready: async () => {
-    say('Ready. Drop a captured stream, paste one, or choose a bundled one.');
+    say('Ready. Drop a captured stream, paste one, or open an example.');
     const list = await bundled();
     fillChoice(list);
     vectorRun = new VectorRun(list, (message) => worker.postMessage(message));
     byId('bundled').addEventListener('change', (event) => putBundled(list, event.target.value));
     document.documentElement.dataset.ready = 'yes';
+    await putJob();
   },
   view: (message) => {
     if (message.id !== stream.id) return;
@@ -191,11 +240,11 @@ const heard = {
   rendered: (message) => message.id === stream.id && rendered(message),
   vector: (message) => vectorRun.one(message),
   'vectors-done': (message) => vectorRun.all(message),
-  fault: (message) => say(`The component stopped: ${message.message}. Put the stream in again; others are not touched.`),
+  fault: (message) => say(`The component stopped: ${message.message}. Open the stream again; other streams are not affected.`, 'bad'),
 };
 
 worker.addEventListener('message', ({ data }) => heard[data.type](data));
-worker.addEventListener('error', () => say('The component could not be started: this browser lacks WebAssembly, module workers, or the files beside this page.'));
+worker.addEventListener('error', () => say('The component could not be started: this browser lacks WebAssembly or module workers, or files of this page are missing.', 'bad'));
 
 byId('play').addEventListener('click', () => {
   if (player.playing) {

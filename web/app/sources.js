@@ -18,7 +18,7 @@ function item(source) {
   const host = webUrl(source.url)?.hostname.replace(/^www\./, '') ?? 'not a web address';
   const uses = source.places ? plural(source.places, 'place') : source.cited ? 'linked' : 'read, not cited';
   const back = hasMark(source.number)
-    ? h('button', { type: 'button', class: 'quiet small', 'aria-label': `Where source ${source.number} is cited first`, text: uses, onclick: () => jumpToMark(source.number) })
+    ? h('button', { type: 'button', class: 'quiet small', onclick: () => jumpToMark(source.number) }, uses, h('span', { class: 'visually-hidden', text: ` that cite source ${source.number}: show the first` }))
     : h('span', { class: 'muted small', text: uses });
   const snippets = source.snippets.length ? passages(source.snippets) : null;
   return h('li', { id: sourceId(source.number), tabindex: '-1', class: source.cited ? null : 'uncited' },

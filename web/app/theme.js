@@ -17,7 +17,6 @@ function apply(theme) {
   else document.documentElement.dataset.theme = theme;
   const button = byId('theme');
   button.textContent = `Theme: ${theme}`;
-  button.setAttribute('aria-label', `Colour theme: ${theme === 'auto' ? 'automatic' : theme}`);
 }
 
 export function startTheme() {

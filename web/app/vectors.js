@@ -3,8 +3,14 @@ import { byId, h, plural } from './dom.js';
 
 export const BASE = new URL('../vectors/', import.meta.url).href;
 
-/** Shown first: the ones that are a pleasure to watch. */
-const FEATURED = ['research-3', 'citations', 'research-1', 'entities', 'unicode', 'blindspots', 'drafts', 'prose-tags', 'error-midstream'];
+/** The vectors that show what a stream can hold, with a title for people. */
+const EXAMPLES = [
+  ['citations', 'An answer with citations'],
+  ['research-3', 'A research of three iterations'],
+  ['entities', 'An answer that names people and places'],
+  ['drafts', 'A research with drafts'],
+  ['error-midstream', 'An answer that ends with an error'],
+];
 
 /** What is bundled; nothing where the page is served without it. */
 export async function bundled() {
@@ -18,10 +24,10 @@ export async function bundled() {
 
 export function fillChoice(list) {
   const names = list.map((entry) => entry.name);
-  const featured = FEATURED.filter((name) => names.includes(name));
-  const others = names.filter((name) => !featured.includes(name));
-  const group = (label, members) => h('optgroup', { label }, ...members.map((name) => h('option', { value: name, text: name })));
-  byId('bundled').append(group('Good to watch', featured), group('All the others', others));
+  const examples = EXAMPLES.filter(([name]) => names.includes(name));
+  const others = names.filter((name) => !examples.some(([example]) => example === name)).map((name) => [name, name]);
+  const group = (label, members) => h('optgroup', { label }, ...members.map(([value, text]) => h('option', { value, text })));
+  byId('bundled').append(group('Examples', examples), group('Test vectors', others));
   byId('bundled').disabled = list.length === 0;
 }
 

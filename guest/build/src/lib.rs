@@ -73,6 +73,7 @@ const ANSWERS: Component = Component {
     crates: &[
         "guest/answers",
         "guest/markdown",
+        "guest/stream",
         "guest/components/answers",
     ],
     others: &["wit/answers", "rust-toolchain.toml"],
@@ -103,7 +104,12 @@ const ASK: Component = Component {
     wit: None,
     target: "wasm32-wasip2",
     profile: "release",
-    crates: &["guest/answers", "guest/markdown", "guest/ask"],
+    crates: &[
+        "guest/answers",
+        "guest/markdown",
+        "guest/stream",
+        "guest/ask",
+    ],
     others: &["rust-toolchain.toml"],
     flags: &[],
     // The parser, the standard library's formatting and the bindings of wasi:http; a runtime compiles it in a second.

@@ -1,7 +1,6 @@
 //! The types of the world `answers`, as the WIT documents them, and what the host needs to know of them.
 
 use super::bindings::exports::glovebox::answers as exported;
-use crate::exit::Exit;
 
 pub use exported::normalize::Format;
 pub use exported::reply::Finished;
@@ -53,6 +52,22 @@ impl StreamErrorKind {
 }
 
 impl FailureKind {
+    /// All of them, in the order of the WIT.
+    pub const ALL: [Self; 12] = [
+        Self::NoPlan,
+        Self::SpendCap,
+        Self::NotAllowed,
+        Self::NotFound,
+        Self::BadKey,
+        Self::NoKey,
+        Self::InvalidRequest,
+        Self::RateLimited,
+        Self::Quota,
+        Self::ServerError,
+        Self::Redirect,
+        Self::Unexpected,
+    ];
+
     /// The hyphenated name.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -69,19 +84,6 @@ impl FailureKind {
             Self::ServerError => "server-error",
             Self::Redirect => "redirect",
             Self::Unexpected => "unexpected",
-        }
-    }
-
-    /// The exit status of a command that ended with it.
-    #[must_use]
-    pub const fn exit(self) -> Exit {
-        match self {
-            Self::NoPlan | Self::NotAllowed | Self::NotFound | Self::BadKey | Self::NoKey => {
-                Exit::Key
-            }
-            Self::SpendCap | Self::RateLimited | Self::Quota => Exit::Money,
-            Self::InvalidRequest => Exit::Failed,
-            Self::ServerError | Self::Redirect | Self::Unexpected => Exit::Upstream,
         }
     }
 }
@@ -125,22 +127,6 @@ impl Outcome {
         let estimate = usage.cost_usd_estimate.filter(|_| !refused);
         usage.cost_usd.total.or(estimate)
     }
-
-    /// The exit status of a command that ended with this outcome.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match &self.error {
-            Some(error) if is_limit(&error.kind) => Exit::Failed,
-            Some(_) => Exit::Upstream,
-            None if !self.complete || self.truncated => Exit::Incomplete,
-            None => Exit::Done,
-        }
-    }
-}
-
-/// Whether an outcome's error is one of our own bounds, and not the upstream's doing.
-fn is_limit(kind: &str) -> bool {
-    kind.ends_with("-limit") || kind.starts_with("sandbox-")
 }
 
 impl Limits {

@@ -10,6 +10,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::exit_status::ExitStatus as _;
 use super::{jobs_setup, output, signals};
 use crate::exit::Exit;
 use crate::jobs::{Jobs, start_apart};
@@ -76,7 +77,7 @@ impl Worker {
         stop_at_signal(jobs.clone());
         let (updates, _) = mpsc::unbounded_channel();
         let ended = jobs.run(&id, CancellationToken::new(), updates).await?;
-        Ok(ended.exit)
+        Ok(ended.job.exit())
     }
 }
 

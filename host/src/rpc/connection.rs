@@ -1,4 +1,4 @@
-//! What the server remembers of one client between messages.
+//! The JSON-RPC state of one client: its requests in flight, and whether its conversation has begun.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,13 +28,13 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection whose first request has yet to come.
+    /// Creates a connection before its first request.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A connection that takes every message at once: one that goes on after a restart, or that serves one request.
+    /// Creates a connection that accepts every message at once: for a restored session, or for a single request.
     #[must_use]
     pub fn open() -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// Reads a message that came and notes what it changes.
+    /// Parses and checks a message, and updates the requests in flight.
     #[must_use]
     pub fn receive(&self, text: &[u8]) -> Received {
         match Envelope::read(text) {
@@ -53,7 +53,7 @@ impl Connection {
         }
     }
 
-    /// Checks a message that was read and notes what it changes.
+    /// Checks a parsed message, and updates the requests in flight.
     #[must_use]
     pub fn admit(&self, envelope: Envelope) -> Received {
         let message = match envelope.check() {

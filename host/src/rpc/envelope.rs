@@ -1,19 +1,19 @@
-//! Reads one message: first what every JSON-RPC message has, then what its method takes.
+//! Parses one message in two steps: the members that every JSON-RPC message has, then the parameters of its method.
 //!
-//! The library would end the connection, or stay silent, on much of what is answered here.
+//! rmcp would end the connection, or not answer, on many of the messages that get an error reply here.
 
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Map, Value};
 
 use super::{ErrorReply, IdScanner, methods, surrogates};
 
-/// What some clients put before the first message. It is no part of JSON.
+/// A byte order mark, which some clients send before the first message. It is not part of JSON.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where a message names its protocol version, in `_meta`.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// A well-formed JSON-RPC message whose parameters were not looked at yet.
+/// A well-formed JSON-RPC message whose parameters have not been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
     /// `None` for a notification.
@@ -24,7 +24,7 @@ pub struct Envelope {
 }
 
 impl Envelope {
-    /// Reads a message. Returns `None` where there is nothing: an empty line.
+    /// Parses a message. Returns `None` for an empty line.
     ///
     /// # Errors
     /// The reply to give, with the message's id wherever it can be read.

@@ -1,4 +1,4 @@
-//! Finds the id in text that is no valid JSON, or too long to be held, so that its sender can be answered.
+//! Finds the id of a request in text that is not valid JSON or too long to be kept, so that the reply can carry it.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ const ID_BYTES: usize = 1024;
 const KEY_BYTES: usize = 14;
 
 /// Reads the top level of a JSON object piece by piece, in constant memory, and remembers its member `id`.
-/// It looks at no more syntax than it needs, so what is wrong elsewhere in the text does not matter.
+/// It checks no more syntax than it needs, so that errors elsewhere in the text do not matter.
 #[derive(Debug, Default)]
 pub struct IdScanner {
     state: State,
@@ -53,7 +53,7 @@ impl IdScanner {
         scanner.finish()
     }
 
-    /// Reads on.
+    /// Reads the next piece.
     pub fn push(&mut self, piece: &[u8]) {
         for byte in piece {
             if matches!(self.state, State::End) {
@@ -66,7 +66,7 @@ impl IdScanner {
     /// Returns the id, a text or a number; `null` where there was none that could be read.
     #[must_use]
     pub fn finish(mut self) -> Value {
-        // A text has an end of its own. A number may have been cut, and half of it would be another request's id.
+        // A string has a closing quote. A number may have been cut off, and would then be another request's id.
         if self.taken.first() == Some(&b'"') {
             self.end_value();
         }
@@ -77,9 +77,10 @@ impl IdScanner {
         match self.state {
             State::Start => match byte {
                 b'{' => State::Member,
-                // White space and the bytes of a byte order mark.
-                b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => State::Start,
-                _ => State::End,
+                // The text is an array or a string: an object inside it is not a message.
+                b'[' | b'"' => State::End,
+                // White space, a byte order mark, or anything else that does not belong there.
+                _ => State::Start,
             },
             State::Member => match byte {
                 b'"' => {
@@ -177,6 +178,9 @@ mod tests {
             ("{\"method\":\"p\\\"}ng\",\"id\":4} trailing", json!(4)),
             (r#"{"i\u0064":6,nonsense"#, json!(6)),
             ("\u{feff} {\"id\":7,", json!(7)),
+            ("data: {\"id\":7}", json!(7)),
+            ("\0{\"id\":7}", json!(7)),
+            (r#""{\"id\":1}""#, json!(null)),
             (r#"{"id":-8.5}"#, json!(-8.5)),
             // Half a number is another number; half a text has no end.
             (r#"{"id":12"#, json!(null)),
@@ -197,6 +201,18 @@ mod tests {
             }
             assert_eq!(scanner.finish(), expected, "{text}, byte by byte");
         }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_do_not_hide_the_id() {
+        for text in [
+            &b"\xff{\"id\":7}"[..],
+            b"\xc3\x28 {\"method\":\"p\xffng\",\"id\":7}",
+            b"\x80\xfe\r{\"a\xff\":1,\"id\":7,",
+        ] {
+            assert_eq!(IdScanner::scan(text), 7);
+        }
+        assert_eq!(IdScanner::scan(b"{\"id\":\"a\xff\"}"), Value::Null);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! JSON-RPC as every transport needs it: reading messages, answering what is no message, requests in flight, the
-//! outgoing queue. Nothing here does I/O.
+//! JSON-RPC for all transports: parsing messages, error replies to malformed ones, requests in flight, and the outgoing
+//! queue. Nothing here does I/O.
 //!
 //! A transport keeps one [`Connection`] for a client, gives every message it reads to [`Connection::receive`], and
 //! asks [`Connection::may_send`] before it sends one. A transport that has to look at a message before its parameters

@@ -1,7 +1,7 @@
-//! The queue of what is to be sent to one client, so that a client that stops reading holds up nothing but itself.
+//! The queue of messages to one client. A client that stops reading delays only itself.
 //!
-//! [`Outgoing`] takes messages without waiting. Whoever reads requests awaits [`Outgoing::room`] before each: a client
-//! that does not take its replies is then not read from, and what it can make the server hold is bounded.
+//! [`Outgoing`] accepts messages without blocking. The reader of requests awaits [`Outgoing::room`] before each one, so
+//! that a client that does not read its replies is not read from either, and memory is bounded.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -120,7 +120,7 @@ impl Outgoing {
             sent,
             waiting: Arc::clone(&self.waiting),
         };
-        // What is not taken is dropped, which gives its room back.
+        // Messages that are left are dropped, which frees their share of the limit.
         self.sender.send(queued).map_err(|_| Closed)
     }
 }
@@ -147,7 +147,7 @@ impl Queued {
     /// Tells the sender that the message was sent.
     pub fn sent(mut self) {
         if let Some(sent) = self.sent.take() {
-            // Whoever sent it may not wait.
+            // The sender may not be waiting.
             let _ = sent.send(());
         }
     }

@@ -1,9 +1,12 @@
-//! Replies that the JSON-RPC layer itself gives.
+//! Error replies of the JSON-RPC layer itself.
 
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Number, Value};
+
+/// Below this a 64-bit floating-point number distinguishes all whole numbers: 2 to the power of 53.
+const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
 
 /// An error reply. Its id is what the client sent, where that could be read, else `null`.
 ///
@@ -25,11 +28,13 @@ impl Serialize for Version {
 }
 
 impl ErrorReply {
-    /// Makes a reply to the request with this id. An id that is neither a text nor a number becomes `null`.
+    /// Makes a reply to the request with this id. An id that is neither a string nor a number that can be repeated
+    /// exactly becomes `null`.
     #[must_use]
     pub fn new(id: Value, error: ErrorData) -> Self {
         let id = match id {
-            Value::String(_) | Value::Number(_) => id,
+            Value::String(_) => id,
+            Value::Number(ref number) if is_exact(number) => id,
             _ => Value::Null,
         };
         Self {
@@ -58,11 +63,21 @@ impl ErrorReply {
     }
 }
 
+/// Returns whether a number is the one that was written. A number beyond 64 bits, or a fraction of that size, was
+/// rounded when it was read: it would be the id of another request.
+fn is_exact(number: &Number) -> bool {
+    number.is_i64()
+        || number.is_u64()
+        || number
+            .as_f64()
+            .is_some_and(|number| number.abs() < EXACT_BELOW)
+}
+
 /// Encodes a message as JSON without a line end.
 #[must_use]
 pub fn encode(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_else(|error| {
-        // Cannot happen with what the model can hold; a client must get something it can read all the same.
+        // Does not happen with rmcp's types. The client still has to get a valid message.
         tracing::error!(%error, "a message could not be encoded as JSON");
         br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"a reply could not be encoded"}}"#
             .to_vec()

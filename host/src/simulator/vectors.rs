@@ -1,57 +1,83 @@
-//! The golden vectors, embedded.
+//! The golden vectors, embedded: streams that the simulator serves as scenarios.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
+use rust_embed::{Embed, EmbeddedFile};
 
 use super::steps::Step;
 
-/// Name, headers (`Name: value` a line) and the bytes of the body.
-type Vector = (&'static str, &'static str, &'static [u8]);
-
-static VECTORS: &[Vector] = include!(concat!(env!("OUT_DIR"), "/vectors.rs"));
+/// The files of the golden vectors of the answers component: `NAME.sse`, `NAME.json` and, for some, `NAME.headers`.
+#[derive(Embed)]
+#[folder = "../fixtures/answers"]
+#[include = "*.sse"]
+#[include = "*.json"]
+#[include = "*.headers"]
+pub struct VectorFiles;
 
 /// From one event of a vector to the next, as measured: an answer of some 100 events takes 10–30 s.
 const BETWEEN: Duration = Duration::from_millis(150);
 
-/// A vector by its name.
-pub fn find(name: &str) -> Option<&'static Vector> {
-    VECTORS.iter().find(|vector| vector.0 == name)
+/// A recorded reply.
+#[derive(Debug)]
+pub struct Vector {
+    headers: String,
+    body: Bytes,
 }
 
-/// The names of all.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    VECTORS.iter().map(|vector| vector.0)
+/// Returns a vector by its name.
+pub fn find(name: &str) -> Option<Vector> {
+    let body = VectorFiles::get(&format!("{name}.sse"))?;
+    let headers = VectorFiles::get(&format!("{name}.headers"));
+    let headers = headers.map(|file| String::from_utf8_lossy(&file.data).into_owned());
+    Some(Vector {
+        headers: headers.unwrap_or_default(),
+        body: bytes_of(body),
+    })
 }
 
-/// A vector's headers.
-pub fn headers(vector: &'static Vector) -> impl Iterator<Item = (&'static str, &'static str)> {
-    vector
-        .1
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, value)| (name.trim(), value.trim()))
+fn bytes_of(file: EmbeddedFile) -> Bytes {
+    match file.data {
+        Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+        Cow::Owned(bytes) => bytes.into(),
+    }
 }
 
-/// A vector's bytes, event by event.
-pub fn steps(vector: &'static Vector) -> impl Iterator<Item = Step> + Send {
-    events(vector.2).flat_map(|event| [Step::Wait(BETWEEN), Step::Send(Bytes::from_static(event))])
+/// Returns the names of all vectors, sorted.
+pub fn names() -> Vec<String> {
+    let streams = VectorFiles::iter();
+    let names = streams.filter_map(|file| file.strip_suffix(".sse").map(str::to_owned));
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+impl Vector {
+    /// Returns the headers, names and values.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let fields = self.headers.lines().filter_map(|line| line.split_once(':'));
+        fields.map(|(name, value)| (name.trim(), value.trim()))
+    }
+
+    /// Returns the body, event by event.
+    pub fn steps(&self) -> impl Iterator<Item = Step> + Send + use<> {
+        events(self.body.clone()).flat_map(|event| [Step::Wait(BETWEEN), Step::Send(event)])
+    }
 }
 
 /// Cuts after blank lines, whatever the line ends.
-fn events(mut rest: &'static [u8]) -> impl Iterator<Item = &'static [u8]> + Send {
+fn events(mut rest: Bytes) -> impl Iterator<Item = Bytes> + Send {
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
         let end = [&b"\n\n"[..], b"\r\n\r\n", b"\r\r"]
             .into_iter()
-            .filter_map(|blank| find_bytes(rest, blank).map(|at| at + blank.len()))
+            .filter_map(|blank| find_bytes(&rest, blank).map(|at| at + blank.len()))
             .min()
             .unwrap_or(rest.len());
-        let (event, after) = rest.split_at_checked(end)?;
-        rest = after;
-        Some(event)
+        Some(rest.split_to(end))
     })
 }
 

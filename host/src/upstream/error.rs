@@ -8,29 +8,7 @@ use super::KeyError;
 use super::body::BodyError;
 use super::origin::Origin;
 use super::send_limiter::NoSlot;
-use crate::answers::{Failure, FailureKind};
-use crate::exit::Exit;
-
-/// The kind of a hyphenated name.
-fn failure_kind(name: &str) -> Option<FailureKind> {
-    use FailureKind as K;
-    [
-        K::NoPlan,
-        K::SpendCap,
-        K::NotAllowed,
-        K::NotFound,
-        K::BadKey,
-        K::NoKey,
-        K::InvalidRequest,
-        K::RateLimited,
-        K::Quota,
-        K::ServerError,
-        K::Redirect,
-        K::Unexpected,
-    ]
-    .into_iter()
-    .find(|kind| kind.name() == name)
-}
+use crate::answers::Failure;
 
 /// Which wait was too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,12 +194,6 @@ impl UpstreamError {
         }
     }
 
-    /// The exit status.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        exit_of(self.kind())
-    }
-
     /// Whether the request cannot have reached the upstream, and so cannot have been billed.
     #[must_use]
     pub fn never_sent(&self) -> bool {
@@ -243,23 +215,6 @@ impl UpstreamError {
             | Self::Coding { .. }
             | Self::TooLarge { .. } => false,
         }
-    }
-}
-
-/// The exit status of an error's name: the one table for errors that are at hand and for those that were
-/// stored as text. An unknown name is a failure of our own.
-#[must_use]
-pub fn exit_of(kind: &str) -> Exit {
-    if let Some(failure) = failure_kind(kind) {
-        return failure.exit();
-    }
-    match kind {
-        "dns" | "unreachable" | "certificate" | "tls" | "proxy" | "time-out"
-        | "connection-broken" | "bad-framing" | "damaged-reply" | "upstream-error"
-        | "not-a-reply" => Exit::Upstream,
-        "budget" | "max-usd" => Exit::Money,
-        "cancelled" => Exit::Interrupted,
-        _ => Exit::Failed,
     }
 }
 
@@ -286,45 +241,75 @@ pub(super) fn before_reply(
     proxied: bool,
 ) -> UpstreamError {
     let host = origin.host().to_owned();
+    match network(error) {
+        Network::Certificate(reason) => UpstreamError::Certificate { host, reason },
+        Network::Proxy(reason) => UpstreamError::Proxy { host, reason },
+        Network::Broken(reason) => UpstreamError::Broken {
+            received: 0,
+            reason,
+        },
+        Network::TimeOut => UpstreamError::TimeOut {
+            phase: Phase::Connect,
+            after: connect,
+        },
+        Network::Tls(reason) => UpstreamError::Tls { host, reason },
+        Network::Dns(reason) | Network::Unreachable(reason) if proxied => {
+            UpstreamError::Unreachable {
+                origin: origin.to_string(),
+                reason,
+                hint: ", and whether the proxy in HTTPS_PROXY is right",
+            }
+        }
+        Network::Dns(_) => UpstreamError::Dns { host },
+        Network::Unreachable(reason) => UpstreamError::Unreachable {
+            origin: origin.to_string(),
+            reason,
+            hint: " and --upstream",
+        },
+    }
+}
+
+/// Why no reply came, whatever the server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// The server's certificate is not accepted.
+    Certificate(String),
+    /// The proxy refused to make the connection.
+    Proxy(String),
+    /// The connection was made, and ended before a reply: the request may have been read.
+    Broken(String),
+    /// No connection was made in time.
+    TimeOut,
+    /// TLS failed in another way than by the certificate.
+    Tls(String),
+    /// The name has no address.
+    Dns(String),
+    /// No connection was made.
+    Unreachable(String),
+}
+
+/// Returns why no reply came.
+pub(crate) fn network(error: &reqwest::Error) -> Network {
     if let Some(reason) = certificate_reason(error) {
-        return UpstreamError::Certificate { host, reason };
+        return Network::Certificate(reason);
     }
     let text = chain_text(error);
     if let Some(reason) = proxy_refusal(&text) {
-        let reason = reason.to_owned();
-        return UpstreamError::Proxy { host, reason };
+        return Network::Proxy(reason.to_owned());
     }
     if !error.is_connect() && !text.contains(TUNNEL) {
-        return UpstreamError::Broken {
-            received: 0,
-            reason: innermost(error),
-        };
+        return Network::Broken(innermost(error));
     }
     if error.is_timeout() {
-        return UpstreamError::TimeOut {
-            phase: Phase::Connect,
-            after: connect,
-        };
+        return Network::TimeOut;
     }
     if let Some(reason) = tls_reason(error) {
-        return UpstreamError::Tls { host, reason };
-    }
-    if proxied {
-        let hint = ", and whether the proxy in HTTPS_PROXY is right";
-        return UpstreamError::Unreachable {
-            origin: origin.to_string(),
-            reason: innermost(error),
-            hint,
-        };
+        return Network::Tls(reason);
     }
     if error.is_dns() || text.contains("dns error") {
-        return UpstreamError::Dns { host };
+        return Network::Dns(innermost(error));
     }
-    UpstreamError::Unreachable {
-        origin: origin.to_string(),
-        reason: innermost(error),
-        hint: " and --upstream",
-    }
+    Network::Unreachable(innermost(error))
 }
 
 /// What ended a body early, once the reply had begun.

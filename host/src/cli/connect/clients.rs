@@ -104,6 +104,9 @@ pub struct Entry {
     pub within: Option<&'static str>,
     /// The members of this server's entry, in order.
     pub members: Vec<(&'static str, Value)>,
+    /// Whether members that start a server or name its address, and are not in `members`, are removed: an entry is for
+    /// one of both.
+    pub replaces: bool,
     /// What the user should know.
     pub notes: Vec<String>,
 }
@@ -215,6 +218,15 @@ impl Client {
         }
         notes.extend(self.before_the_first_call(launch.scope).map(str::to_owned));
         Entry {
+            members: self.members(launch, environment),
+            notes,
+            ..self.empty_entry()
+        }
+    }
+
+    /// Returns an entry without members, at its place in the client's file.
+    pub fn empty_entry(self) -> Entry {
+        Entry {
             format: if self == Self::Codex {
                 Format::Toml
             } else {
@@ -234,8 +246,9 @@ impl Client {
                 | Self::Cline => "mcpServers",
             }],
             within: (self == Self::Cline).then_some("transport"),
-            members: self.members(launch, environment),
-            notes,
+            members: Vec::new(),
+            replaces: true,
+            notes: Vec::new(),
         }
     }
 
@@ -277,13 +290,21 @@ impl Client {
         if let Some(environment) = environment {
             members.push((self.environment_name(), environment));
         }
-        if self == Self::Codex {
-            members.push(("tool_timeout_sec", json!(CODEX_TOOL_TIMEOUT)));
-            // What stops spending needs no approval.
-            let tools = json!({ "research_cancel": { "approval_mode": "approve" } });
-            members.push(("tools", tools));
-        }
+        members.extend(self.limits());
         members
+    }
+
+    /// Returns the members that say what the client lets the server do, however it is reached.
+    pub fn limits(self) -> Vec<(&'static str, Value)> {
+        if self != Self::Codex {
+            return Vec::new();
+        }
+        // What stops spending needs no approval.
+        let tools = json!({ "research_cancel": { "approval_mode": "approve" } });
+        vec![
+            ("tool_timeout_sec", json!(CODEX_TOOL_TIMEOUT)),
+            ("tools", tools),
+        ]
     }
 
     const fn environment_name(self) -> &'static str {

@@ -9,12 +9,10 @@ use futures_util::future::BoxFuture;
 use rmcp::model::JsonObject;
 use tokio_util::sync::CancellationToken;
 
-use crate::jobs::{Filter, State};
-use crate::mcp::{Guarded, Server, Service, TOOLS};
+use crate::jobs::State;
+use crate::jobs::ledger::limiter;
+use crate::mcp::{Guarded, Server, Service};
 use crate::transport::http::{Channel, Endpoint, Start, run};
-
-/// The most jobs that are counted.
-const COUNTED: usize = 10_000;
 
 /// The tools of this program.
 #[derive(Debug)]
@@ -27,9 +25,9 @@ impl Tools {
     /// The tools of a service.
     #[must_use]
     pub fn new(service: Service) -> Self {
-        let schemas = TOOLS
-            .iter()
-            .map(|tool| (tool.name, tool.listed(false).input_schema))
+        let tools = service.families().tools();
+        let schemas = tools
+            .map(|(_, tool)| (tool.name, tool.listed(false).input_schema))
             .collect();
         Self { service, schemas }
     }
@@ -43,8 +41,15 @@ impl Endpoint for Tools {
         leaving: CancellationToken,
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        let server = Guarded(Server::new(self.service.clone(), leaving));
+        let caller = channel.caller().clone();
+        let server = Guarded(Server::new(self.service.clone(), caller, leaving));
         run(server, channel, start, stop).boxed()
+    }
+
+    fn gate_denied(&self, reason: &'static str) {
+        if let Some(audit) = self.service.control().audit() {
+            audit.gate_denied("http", reason);
+        }
     }
 
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
@@ -64,14 +69,11 @@ impl Endpoint for Tools {
             let mut text = String::new();
             let jobs = self.service.jobs();
             let _ = writeln!(text, "# TYPE glovebox_jobs gauge");
-            for state in [State::Queued, State::Running] {
-                let filter = Filter {
-                    all: true,
-                    state: Some(state),
-                };
-                if let Ok(jobs) = jobs.list(filter, COUNTED).await {
+            if let Ok(counts) = jobs.count_by_state().await {
+                for state in State::ALL {
                     let name = state.as_str();
-                    let count = jobs.len();
+                    let of_state = counts.iter().find(|(counted, _)| *counted == state);
+                    let count = of_state.map_or(0, |(_, count)| *count);
                     let _ = writeln!(text, "glovebox_jobs{{state=\"{name}\"}} {count}");
                 }
             }
@@ -83,6 +85,17 @@ impl Endpoint for Tools {
                     "# TYPE glovebox_spend_today_microdollars gauge\nglovebox_spend_today_microdollars {spent}\n\
                      # TYPE glovebox_upstream_calls_today gauge\nglovebox_upstream_calls_today {calls}"
                 );
+            }
+            let waits = limiter::waits();
+            for (name, value) in [
+                ("glovebox_limiter_waits_total", waits.count.to_string()),
+                (
+                    "glovebox_limiter_wait_seconds_total",
+                    format!("{:.3}", waits.total.as_secs_f64()),
+                ),
+                ("glovebox_limiter_refusals_total", waits.refused.to_string()),
+            ] {
+                let _ = writeln!(text, "# TYPE {name} counter\n{name} {value}");
             }
             text
         }

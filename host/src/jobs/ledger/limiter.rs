@@ -1,5 +1,6 @@
-//! The one limiter of requests: the store keeps the clock, so it holds for all processes that share the store.
+//! The rate limiter of requests. Its state is in the store, so it applies to all processes that share the store.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -13,31 +14,65 @@ use crate::jobs::storage::error::StoreError;
 use crate::jobs::storage::rows::{Marked, Rate, Slot};
 use crate::upstream::REQUESTS;
 
-/// Two requests in a sliding second are allowed. The quarter of a second more covers that two requests do not
-/// travel equally long: one may wait for a connection and its handshake, the other find one open.
+/// Allows two requests per second, in any window. The additional 250 ms allow for different delays on the way: one
+/// request may wait for a new connection and its handshake while the other uses an open one.
 pub const DEFAULT_RATE: Rate = Rate {
     count: REQUESTS,
     window_ms: 1250,
 };
 
-/// Why a request may not be sent.
+/// The waits of this process, over all limiters.
+static WAITS: Waits = Waits {
+    count: AtomicU64::new(0),
+    millis: AtomicU64::new(0),
+    refused: AtomicU64::new(0),
+};
+
+struct Waits {
+    count: AtomicU64,
+    millis: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// How often and how long calls of this process waited for the limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitCounts {
+    /// Calls that had to wait.
+    pub count: u64,
+    /// The sum of their waits.
+    pub total: Duration,
+    /// Calls that were refused because their wait would have been longer than their deadline.
+    pub refused: u64,
+}
+
+/// Returns how often and how long calls of this process have waited so far.
+#[must_use]
+pub fn waits() -> WaitCounts {
+    WaitCounts {
+        count: WAITS.count.load(Ordering::Relaxed),
+        total: Duration::from_millis(WAITS.millis.load(Ordering::Relaxed)),
+        refused: WAITS.refused.load(Ordering::Relaxed),
+    }
+}
+
+/// The reason why a request may not be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum LimiterError {
-    /// The next slot is after the deadline; none was taken.
+    /// The next slot is after the deadline. No slot was taken.
     #[error(
         "the next of the {} requests allowed in {} ms is free only in {} ms, after this call's deadline; nothing was sent. Try again when fewer calls are waiting",
         .rate.count, .rate.window_ms, .wait.as_millis()
     )]
     TooLate {
-        /// How often requests may be sent.
+        /// The rate limit.
         rate: Rate,
-        /// How long the wait would be.
+        /// The time until the next slot.
         wait: Duration,
     },
-    /// The store that keeps the clock cannot be used.
+    /// The store cannot be used.
     #[error("nothing was sent: {0}")]
     Store(StoreError),
-    /// A cancellation is stored.
+    /// The job was cancelled.
     #[error("it was cancelled; nothing was sent")]
     Cancelled,
     /// The job has ended.
@@ -48,7 +83,7 @@ pub enum LimiterError {
     Stopping,
 }
 
-/// Lets requests out in the order of asking.
+/// Admits requests at a limited rate, in the order in which they ask.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     storage: Storage,
@@ -56,16 +91,16 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Returns the limiter of a storage.
+    /// Creates the limiter of a storage.
     #[must_use]
     pub const fn new(storage: Storage, rate: Rate) -> Self {
         Self { storage, rate }
     }
 
-    /// Waits for the next slot for a job. No slot is taken that is after the deadline.
+    /// Takes the next slot for a job and waits for it. No slot after the deadline is taken.
     ///
     /// # Errors
-    /// When there is no slot in time, or the store cannot be used.
+    /// If no slot is free before the deadline, or the store cannot be used.
     pub async fn wait(&self, id: &JobId, deadline: Instant) -> Result<(), LimiterError> {
         let (rows, id, rate) = (self.storage.rows.clone(), id.clone(), self.rate);
         let now = self.storage.clock.now();
@@ -74,20 +109,27 @@ impl Limiter {
         let slot = blocking(move || rows.slot(&id, rate, now, latest)).await;
         match slot.map_err(store_error)? {
             Slot::At(at) => {
-                tokio::time::sleep(between(self.storage.clock.now(), at)).await;
+                let wait = between(self.storage.clock.now(), at);
+                if !wait.is_zero() {
+                    let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                    WAITS.count.fetch_add(1, Ordering::Relaxed);
+                    WAITS.millis.fetch_add(millis, Ordering::Relaxed);
+                }
+                tokio::time::sleep(wait).await;
                 Ok(())
             }
             Slot::TooLate(at) => {
                 let wait = between(now, at);
+                WAITS.refused.fetch_add(1, Ordering::Relaxed);
                 Err(LimiterError::TooLate { rate, wait })
             }
         }
     }
 
-    /// Marks, durably, that the request of a job is about to be sent, unless the job has ended or was cancelled.
+    /// Marks the request of a job durably as sent, just before it is sent.
     ///
     /// # Errors
-    /// When it may not be sent, or the store cannot be used.
+    /// If the job has ended or was cancelled, or the store cannot be used.
     pub async fn mark_sent(&self, id: &JobId) -> Result<(), LimiterError> {
         let (storage, id) = (self.storage.clone(), id.clone());
         let marked = blocking(move || storage.rows.mark_sent(&id, storage.clock.now())).await;

@@ -1,4 +1,4 @@
-//! What an operator asks the server: whether it is up, whether it can do its work, what it counted; and to stop.
+//! The administrative endpoints: health, readiness, metrics and shutdown.
 
 use http::{HeaderValue, Method, Response, StatusCode};
 
@@ -6,10 +6,10 @@ use super::gate::Mode;
 use super::reply::{self, Body, full};
 use super::state::Http;
 
-/// Marks a glovebox that another may take the port over from.
-const MARKER: (&str, &str) = ("x-glovebox", "mcp");
+/// Marks an instance of this program that another may take the port over from.
+pub(super) const MARKER: (&str, &str) = ("x-glovebox", "mcp");
 
-/// Says that the server is up.
+/// Answers a liveness probe.
 pub fn health(http: &Http, method: &Method) -> Response<Body> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return reply::method_not_allowed("GET");
@@ -24,7 +24,7 @@ pub fn health(http: &Http, method: &Method) -> Response<Body> {
     response
 }
 
-/// Says whether the server can do its work.
+/// Answers a readiness probe: 200, or 503 with the reason.
 pub async fn ready(http: &Http, method: &Method) -> Response<Body> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return reply::method_not_allowed("GET");
@@ -40,7 +40,7 @@ pub async fn ready(http: &Http, method: &Method) -> Response<Body> {
     }
 }
 
-/// Returns what was counted.
+/// Returns the metrics of the transport and of what it serves.
 pub async fn metrics(http: &Http, method: &Method) -> Response<Body> {
     if method != Method::GET {
         return reply::method_not_allowed("GET");
@@ -51,7 +51,7 @@ pub async fn metrics(http: &Http, method: &Method) -> Response<Body> {
     full(StatusCode::OK, "text/plain; version=0.0.4", text)
 }
 
-/// Stops the server. The reply is sent before it does.
+/// Begins to stop the server. The reply is sent before the listener closes.
 pub fn shutdown(http: &Http, method: &Method) -> Response<Body> {
     if method != Method::POST {
         return reply::method_not_allowed("POST");

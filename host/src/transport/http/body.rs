@@ -8,11 +8,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::limits::Limits;
 use super::reply::{self, Body};
+use crate::rpc::{ErrorReply, IdScanner};
+use rmcp::model::ErrorCode;
+use serde_json::Value;
 
 /// Reads a body whole.
 ///
 /// # Errors
-/// The reply for one that is too long, too slow or broken off.
+/// Returns the reply to give when the body is too long, too slow or incomplete.
 pub async fn read(
     mut body: hyper::body::Incoming,
     limits: &Limits,
@@ -20,7 +23,7 @@ pub async fn read(
     let cap = limits.max_body;
     let announced = body.size_hint().lower();
     if announced > cap as u64 {
-        return Err(too_long(cap));
+        return Err(too_long(cap, Value::Null));
     }
     let end = Instant::now() + limits.body_total;
     let mut all = BytesMut::new();
@@ -38,10 +41,13 @@ pub async fn read(
                 return Err(refused(StatusCode::REQUEST_TIMEOUT, "body_slow", text));
             }
         };
-        // Trailers are of no use.
+        // Trailers are ignored.
         if let Ok(data) = frame.into_data() {
             if all.len() + data.len() > cap {
-                return Err(too_long(cap));
+                let mut scanner = IdScanner::default();
+                scanner.push(&all);
+                scanner.push(&data);
+                return Err(too_long(cap, scanner.finish()));
             }
             if all.is_empty() && body.is_end_stream() {
                 return Ok(data);
@@ -51,9 +57,12 @@ pub async fn read(
     }
 }
 
-fn too_long(cap: usize) -> Box<Response<Body>> {
+/// Returns the reply for a body that is too long, with the id of the request where it was among the bytes that were
+/// read.
+fn too_long(cap: usize, id: Value) -> Box<Response<Body>> {
     let text = format!("a request may have {cap} bytes; --max-body allows more");
-    refused(StatusCode::PAYLOAD_TOO_LARGE, "body_too_long", &text)
+    let error = ErrorReply::of(id, ErrorCode::PARSE_ERROR, text);
+    Box::new(reply::rpc_error(StatusCode::PAYLOAD_TOO_LARGE, &error))
 }
 
 fn refused(status: StatusCode, name: &str, text: &str) -> Box<Response<Body>> {

@@ -1,12 +1,12 @@
-//! What a browser is told: which pages may read a reply, and what a reply is not.
+//! Response headers for browsers: CORS, and headers that restrict how a reply may be used.
 
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
 use super::reply::{self, Body};
 
-/// What a page of an allowed origin may send.
+/// Request headers that a page of an allowed origin may send.
 const ALLOWED_HEADERS: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Last-Event-ID";
-/// What it may read.
+/// Response headers that such a page may read.
 const EXPOSED_HEADERS: &str = "Mcp-Session-Id, WWW-Authenticate";
 
 /// Answers a preflight of an allowed origin.
@@ -31,7 +31,7 @@ pub fn preflight(origin: HeaderValue, asked: &HeaderMap) -> Response<Body> {
     response
 }
 
-/// Returns the headers that a page may send: those of the protocol, and the arguments that it repeats as headers.
+/// Returns the request headers that a page may send: those of the protocol, and the `Mcp-Param-*` headers it asked for.
 fn allowed_headers(asked: &HeaderMap) -> HeaderValue {
     let asked = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS);
     let asked = asked
@@ -51,7 +51,7 @@ fn allowed_headers(asked: &HeaderMap) -> HeaderValue {
     HeaderValue::from_str(&allowed).unwrap_or_else(|_| HeaderValue::from_static(ALLOWED_HEADERS))
 }
 
-/// Lets a page of an allowed origin read the reply.
+/// Adds the headers that let a page of an allowed origin read the reply.
 pub fn share(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(
@@ -60,7 +60,7 @@ pub fn share(headers: &mut HeaderMap, origin: HeaderValue) {
     );
 }
 
-/// Keeps browsers from taking a reply for what it is not.
+/// Adds headers that keep browsers from sniffing, framing or executing a reply.
 pub fn harden(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),

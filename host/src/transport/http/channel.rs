@@ -1,4 +1,4 @@
-//! What the library's service loop sees of a client: messages in, and a place to put messages.
+//! The transport that rmcp's service loop reads from and writes to, for one session or one request.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -10,16 +10,23 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-/// Takes the messages of a service. Never waits.
+use crate::policy::Caller;
+
+/// The messages of a client on their way to its service. They are boxed because a queue allocates places for 32 at once,
+/// for as long as it exists, and a message takes several hundred bytes.
+pub type Incoming = mpsc::Sender<Box<ClientJsonRpcMessage>>;
+
+/// Receives the messages that a service sends. Implementations must not block.
 pub trait Sink: Send + Sync + 'static {
-    /// Takes a message to the client.
+    /// Delivers a message to the client.
     fn deliver(&self, message: ServerJsonRpcMessage);
 }
 
 /// The transport of one session, or of one request.
 pub struct Channel {
-    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
     sink: Arc<dyn Sink>,
+    caller: Caller,
 }
 
 impl fmt::Debug for Channel {
@@ -29,10 +36,24 @@ impl fmt::Debug for Channel {
 }
 
 impl Channel {
-    /// A transport over a queue and a sink. The queue's end is the client's end.
+    /// Creates a transport from a queue and a sink. When the queue is closed, the client is considered gone.
     #[must_use]
-    pub fn new(incoming: mpsc::Receiver<ClientJsonRpcMessage>, sink: Arc<dyn Sink>) -> Self {
-        Self { incoming, sink }
+    pub fn new(
+        incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
+        sink: Arc<dyn Sink>,
+        caller: Caller,
+    ) -> Self {
+        Self {
+            incoming,
+            sink,
+            caller,
+        }
+    }
+
+    /// Returns who is at the other end.
+    #[must_use]
+    pub const fn caller(&self) -> &Caller {
+        &self.caller
     }
 }
 
@@ -48,7 +69,7 @@ impl Transport<RoleServer> for Channel {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        self.incoming.recv().await
+        self.incoming.recv().await.map(|message| *message)
     }
 
     async fn close(&mut self) -> Result<(), Infallible> {

@@ -1,4 +1,5 @@
-//! What is served: the transport knows no tool, and runs a service for each session and each request of its own.
+//! The interface between the transport and what it serves. The transport knows no tools; it runs one service for each
+//! session, and one for each request without a session.
 
 use std::sync::Arc;
 
@@ -18,13 +19,14 @@ use super::channel::Channel;
 pub enum Start {
     /// With the client's `initialize`, or the first request of a client that has no handshake.
     Handshake,
-    /// Without: of a request that says all it needs itself, or of a session that was stored.
+    /// Without a handshake: for a self-contained request, or for a restored session with its stored parameters.
     Direct(Option<Box<InitializeRequestParams>>),
 }
 
-/// What is served.
+/// What the transport serves.
 pub trait Endpoint: Send + Sync + 'static {
-    /// Serves a client to its end, or until `stop` is cancelled. `leaving` tells calls that merely wait to end.
+    /// Serves a client until it is gone or `stop` is cancelled. When `leaving` is cancelled, calls that only wait for
+    /// something should return.
     fn serve(
         &self,
         channel: Channel,
@@ -33,10 +35,13 @@ pub trait Endpoint: Send + Sync + 'static {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()>;
 
+    /// Takes note of a request that the gate denied for this reason.
+    fn gate_denied(&self, reason: &'static str);
+
     /// Returns the input schema of a tool; `None` where there is no such tool.
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>>;
 
-    /// Returns why the server cannot do its work now, if so.
+    /// Returns the reason why the server is not ready, or `None` if it is.
     fn unready(&self) -> BoxFuture<'_, Option<String>>;
 
     /// Returns metrics of what is served, as Prometheus text.
@@ -51,7 +56,8 @@ pub async fn run<S: Service<RoleServer>>(
     stop: CancellationToken,
 ) {
     let running: Result<RunningService<RoleServer, S>, _> = match start {
-        Start::Handshake => serve_server_with_ct(service, channel, stop).await,
+        // Boxed, so that a session does not keep the memory that its handshake needed.
+        Start::Handshake => Box::pin(serve_server_with_ct(service, channel, stop)).await,
         Start::Direct(params) => Ok(serve_directly_with_ct(
             service,
             channel,

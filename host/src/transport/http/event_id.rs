@@ -1,15 +1,15 @@
-//! The ids of events: which stream of the session an event is in, and its place there.
+//! Ids of server-sent events: the stream within the session, and the position in that stream.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// A stream of a session. The numbers of a session go on rising over restarts of the server, so that no id of before
-/// means another stream.
+/// A stream of a session. Numbers keep increasing across restarts of the server, so that an old id never refers to a
+/// different stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StreamId {
-    /// The stream that belongs to no request, of one start of the server.
+    /// The stream that belongs to no request, since one start of the server.
     Common(u64),
     /// The stream of a request.
     Call(u64),
@@ -20,11 +20,11 @@ pub enum StreamId {
 pub struct EventId {
     /// Its stream.
     pub stream: StreamId,
-    /// Its place in the stream, from 1; 0 is before the first.
+    /// Its position in the stream, from 1; 0 is before the first.
     pub seq: u64,
 }
 
-/// A text that is no id of an event.
+/// The error for a string that is not an event id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("Last-Event-ID is no id of an event of this server")]
 pub struct NoEventId;

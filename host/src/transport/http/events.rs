@@ -25,11 +25,11 @@ pub struct Style {
     pub primed: bool,
     /// Whether each event names its type, as the older transport has it.
     pub named: bool,
-    /// How often a comment is sent where there is nothing else.
+    /// The interval of comments when there is no event.
     pub keepalive: Duration,
 }
 
-/// Returns the reply that streams what a reader reads. `opening` comes first; `guard` lives as long as the stream.
+/// Returns a reply that streams the messages of a reader, after `opening`. `guard` is dropped with the stream.
 pub fn response<G: Send + 'static>(
     reader: Reader,
     style: Style,
@@ -54,7 +54,7 @@ pub fn response<G: Send + 'static>(
         write(&mut begun, &style, &event);
     }
     if begun.is_empty() {
-        // So that the head leaves at once, and whoever buffers has something to pass on.
+        // So that the head is sent at once, and a buffering proxy has something to pass on.
         begun.extend_from_slice(b": open\n\n");
     }
     let state = State {

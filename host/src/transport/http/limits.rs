@@ -1,10 +1,13 @@
-//! What a client may take of the server: each limit with its reason.
+//! Resource limits of the HTTP transport, each with its reason.
 
 use std::time::Duration;
 
-/// From accepting a connection to the head of its first request. A client sends it at once; only one that means to
-/// occupy the server does not. hyper-util's builder has no such limit while it detects the version.
+/// From accepting a connection to the head of its first request. Clients send it at once.
+/// hyper-util's builder has no such limit while it detects the version.
 pub const FIRST_HEAD: Duration = Duration::from_secs(10);
+/// The same once the server stops: a request that a client has sent already is served, and a connection without one does
+/// not delay the end.
+pub const LAST_HEAD: Duration = Duration::from_millis(250);
 /// Between two requests of an HTTP/1.1 connection, the second's head included: longer than the pools of common
 /// clients keep a connection (4 to 60 s), so that it is the client that closes it.
 pub const NEXT_HEAD: Duration = Duration::from_secs(75);
@@ -24,51 +27,62 @@ pub const HEAD_BYTES: usize = 64 << 10;
 pub const HEADERS: usize = 100;
 /// Connections at once. An idle one takes some KiB and a file handle.
 pub const CONNECTIONS: usize = 8_192;
-/// HTTP/2 streams at once in a connection: a client with so many calls in flight has others waiting anyway.
+/// Connections at once from one address in external mode, where clients are not trusted. A load balancer is one address
+/// and needs a higher limit.
+pub const CONNECTIONS_PER_ADDRESS: usize = 256;
+/// For a TLS handshake: two round trips, even on a slow network.
+pub const TLS_HANDSHAKE: Duration = Duration::from_secs(10);
+/// The interval of checks whether a certificate is due for renewal or its file has changed.
+pub const CERTIFICATE_CHECK: Duration = Duration::from_secs(1);
+/// Concurrent HTTP/2 streams of a connection. More calls in flight would only queue up.
 pub const H2_STREAMS: u32 = 128;
 /// HTTP/2 streams that a client opened and reset at once before the connection ends (CVE-2023-44487).
 pub const H2_PENDING_RESETS: usize = 32;
 /// HTTP/2 streams that the server reset because of a client's errors before the connection ends (CVE-2025-8671).
 pub const H2_LOCAL_RESETS: usize = 256;
-/// How often an HTTP/2 connection is asked whether it is there, and how long the answer may take.
+/// The interval of HTTP/2 pings, and how long the answer may take.
 pub const H2_PING: (Duration, Duration) = (Duration::from_secs(20), Duration::from_secs(10));
-/// How long a write may stand still because the client does not read. Its stream is lost, and can be resumed.
+/// How long a write may make no progress because the client does not read. Its connection is then closed; the stream can
+/// be resumed.
 pub const WRITE_STALL: Duration = Duration::from_secs(60);
-/// How long accepting pauses when there are no file handles left: connections end meanwhile.
+/// How long accepting pauses when there are no file handles left, so that connections can end.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How often a stream without news gets a comment. Proxies cut a silent one after 60 s, undici after 300 s.
+/// The interval of comments on a silent stream. Proxies cut a silent one after 60 s, undici after 300 s.
 pub const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How long the first message of a reply is waited for before the reply begins as a stream. Most calls take less;
-/// a longer one must show signs of life, and give a legacy client something to resume by.
+/// a longer one has to send something, and give a client of a session an event id to resume from.
 pub const ANSWER_AS_JSON: Duration = Duration::from_millis(500);
 /// The pause before a client should reconnect a stream that ended, in milliseconds.
 pub const RETRY_MS: u64 = 1_000;
-/// Notifications that wait for a client to read them. What it has not read of so many is of no use to it.
+/// Notifications of a stream that are kept for a client that does not read.
 pub const STREAM_EVENTS: usize = 256;
 /// The same in bytes.
 pub const STREAM_BYTES: usize = 256 << 10;
-/// Bytes of answers that nobody reads before their stream ends, and with it a session that is nothing but its stream.
+/// Bytes of unread answers after which a stream is ended; a session of the SSE pair ends with it.
 pub const UNREAD_BYTES: usize = 16 << 20;
-/// How long a finished answer waits for a client that lost its stream.
+/// How long a finished answer is kept for a client that lost its stream.
 pub const ANSWER_KEPT: Duration = Duration::from_secs(5 * 60);
-/// Answers of one session that wait so; the oldest give way.
+/// Answers of one session that are kept so; the oldest are dropped.
 pub const ANSWERS_KEPT: usize = 32;
 /// The same in bytes.
 pub const ANSWERS_KEPT_BYTES: usize = 4 << 20;
 /// How long a session without an open stream or a running call is kept.
 pub const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
-/// Sessions at once; the longest idle give way.
+/// Sessions at once; the longest idle are ended for new ones.
 pub const SESSIONS: usize = 8_192;
-/// What a client should wait when there is no place for a session, in seconds.
+/// The `Retry-After` of a reply when no session can be created, in seconds.
 pub const RETRY_AFTER: &str = "10";
-/// How often sessions are looked through, and their last use stored.
+/// The interval at which idle sessions are ended and the last use of others is stored.
 pub const SWEEP: Duration = Duration::from_secs(30);
-/// Messages of one session that may wait for its handler.
+/// The interval at which the token file is checked, to end streams that an earlier token opened. Each request checks it
+/// too.
+pub const TOKEN_CHECK: Duration = Duration::from_secs(1);
+/// Messages of one session that are queued for its service.
 pub const INCOMING: usize = 64;
 /// How long calls may go on after the server was told to stop.
 pub const DRAIN: Duration = Duration::from_secs(10);
 
-/// The limits that a server is run with: the constants of this module, but where a test shortens a time.
+/// The limits of one server. The defaults are the constants of this module; tests shorten some.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// See [`FIRST_HEAD`].
@@ -81,6 +95,10 @@ pub struct Limits {
     pub max_body: usize,
     /// See [`CONNECTIONS`].
     pub connections: usize,
+    /// See [`CONNECTIONS_PER_ADDRESS`]; `None` for no limit.
+    pub connections_per_address: Option<usize>,
+    /// See [`TLS_HANDSHAKE`].
+    pub tls_handshake: Duration,
     /// See [`WRITE_STALL`].
     pub write_stall: Duration,
     /// See [`KEEPALIVE`].
@@ -105,6 +123,8 @@ impl Default for Limits {
             body_total: BODY_TOTAL,
             max_body: MAX_BODY,
             connections: CONNECTIONS,
+            connections_per_address: None,
+            tls_handshake: TLS_HANDSHAKE,
             write_stall: WRITE_STALL,
             keepalive: KEEPALIVE,
             answer_kept: ANSWER_KEPT,

@@ -1,8 +1,7 @@
-//! The messages of one stream: what the server has to say and a client reads in its own time, or reads again
-//! after its connection was lost.
+//! The message queue of one stream. A client reads it at its own pace, and again after its connection was lost.
 //!
-//! Writing never waits. What a client has not read is bounded: notifications give way, oldest first. A client that can
-//! resume then loses the stream, so that it knows; one that cannot goes on without them. Answers never give way.
+//! Writing never blocks. Unread messages are bounded: the oldest notifications are dropped. A client that can resume then
+//! loses its connection, so that it notices; one that cannot continues without them. Answers are never dropped.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,10 +11,10 @@ use tokio::sync::Notify;
 
 use super::limits::{STREAM_BYTES, STREAM_EVENTS, UNREAD_BYTES};
 
-/// What a message is to its stream.
+/// The kind of a message in a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A notification: it may give way.
+    /// A notification, which may be dropped.
     Notice,
     /// A request to the client.
     Request,
@@ -23,12 +22,12 @@ pub enum Kind {
     Answer,
 }
 
-/// A message with its place in the stream, from 1.
+/// A message with its position in the stream, from 1.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Its place.
+    /// Its position.
     pub seq: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The message as JSON.
     pub data: Bytes,
@@ -37,9 +36,9 @@ pub struct Event {
 /// Whether a client can come back to a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
-    /// It can: what it has read is kept as long as there is room.
+    /// It can: messages that were read are kept while there is room.
     Can,
-    /// It cannot: what it has read is dropped.
+    /// It cannot: messages are dropped once they are read.
     Cannot,
 }
 
@@ -49,10 +48,10 @@ struct Inner {
     events: VecDeque<Event>,
     bytes: usize,
     last: u64,
-    /// The last event that a reader took.
+    /// The position of the last event that was read.
     taken: u64,
     ended: bool,
-    /// Counts readers: only the newest reads on.
+    /// The number of the current reader; earlier ones get no more events.
     reader: u64,
     attached: bool,
 }
@@ -65,7 +64,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// A stream without messages.
+    /// Creates a stream without messages.
     #[must_use]
     pub fn new(resume: Resume) -> Self {
         Self {
@@ -83,7 +82,7 @@ impl Log {
         }
     }
 
-    /// Adds a message. Nothing is added after the end.
+    /// Adds a message. Does nothing after the end.
     pub fn push(&self, kind: Kind, data: Bytes) {
         let mut inner = self.lock();
         if inner.ended {
@@ -98,19 +97,19 @@ impl Log {
         self.changed.notify_waiters();
     }
 
-    /// Ends the stream after what it holds.
+    /// Ends the stream after the messages that it holds.
     pub fn end(&self) {
         self.lock().ended = true;
         self.changed.notify_waiters();
     }
 
-    /// Returns the bytes that are held.
+    /// Returns the size of the messages that are held, in bytes.
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }
 
-    /// Reads from after an event on; without one, from after what readers before took. A reader that is there
-    /// already reads no further.
+    /// Returns a reader that starts after an event or, without one, after what was read before. An earlier reader gets no
+    /// more events.
     pub fn attach(self: &Arc<Self>, after: Option<u64>) -> Reader {
         let mut inner = self.lock();
         inner.reader += 1;
@@ -132,7 +131,7 @@ impl Log {
 }
 
 impl Inner {
-    /// Keeps the stream within its bounds, as far as it may.
+    /// Drops messages until the stream is within its limits, or only messages are left that must be kept.
     fn make_room(&mut self) {
         while self.events.len() > STREAM_EVENTS || self.bytes > STREAM_BYTES {
             let Some(event) = self.next_to_go().and_then(|at| self.events.remove(at)) else {
@@ -140,7 +139,7 @@ impl Inner {
             };
             self.bytes -= event.data.len();
             if event.seq > self.taken && self.attached && self.resume == Resume::Can {
-                // Its reader would miss it without knowing: it loses the stream.
+                // Its reader would miss it without noticing, so it loses the stream.
                 self.reader += 1;
                 self.attached = false;
             }
@@ -152,7 +151,8 @@ impl Inner {
         }
     }
 
-    /// The oldest that was read and is no answer, or else the oldest notification.
+    /// Returns the index of the message to drop: the oldest that was read and is not an answer, else the oldest
+    /// notification.
     fn next_to_go(&self) -> Option<usize> {
         let taken = self.taken;
         let read = |event: &Event| event.seq <= taken && event.kind != Kind::Answer;
@@ -163,7 +163,7 @@ impl Inner {
         })
     }
 
-    /// Notes that an event was read.
+    /// Marks an event as read.
     fn take(&mut self, event: &Event) {
         self.taken = self.taken.max(event.seq);
         if self.resume == Resume::Cannot {
@@ -174,16 +174,16 @@ impl Inner {
     }
 }
 
-/// What a reader gets.
+/// What [`Reader::next`] returns.
 #[derive(Clone, Debug)]
 pub enum Next {
     /// A message.
     Event(Event),
-    /// The stream's end, or the end of this reader's turn.
+    /// The stream has ended, or another reader has replaced this one.
     End,
 }
 
-/// Reads a stream. Dropped, it leaves the stream to the next.
+/// Reads a stream. Another reader can continue after it was dropped.
 #[derive(Debug)]
 pub struct Reader {
     log: Arc<Log>,
@@ -192,7 +192,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Returns the next message once there is one. Safe to cancel.
+    /// Waits for the next message. Cancel safe.
     pub async fn next(&mut self) -> Next {
         loop {
             let log = Arc::clone(&self.log);
@@ -226,7 +226,7 @@ impl Reader {
         }
     }
 
-    /// Returns the place of the last message that was read.
+    /// Returns the position of the last message that was read.
     pub const fn cursor(&self) -> u64 {
         self.cursor
     }

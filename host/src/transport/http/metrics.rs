@@ -1,4 +1,4 @@
-//! What is counted, as Prometheus text. No label holds what a client made up.
+//! Metrics of the transport in Prometheus' text format. No label holds text that a client chose.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ struct Inner {
     connections: AtomicUsize,
 }
 
-/// The counters of a server. A clone is the same.
+/// The metrics of a server. Clones share their values.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics(Arc<Inner>);
 
@@ -44,13 +44,13 @@ impl Metrics {
         *denials.entry(reason).or_default() += 1;
     }
 
-    /// Counts an open stream until the mark is dropped.
+    /// Counts an open stream until the returned value is dropped.
     #[must_use]
     pub fn stream(&self) -> Counted {
         Counted::new(Arc::clone(&self.0), |inner| &inner.streams)
     }
 
-    /// Counts an open connection until the mark is dropped.
+    /// Counts an open connection until the returned value is dropped.
     #[must_use]
     pub fn connection(&self) -> Counted {
         Counted::new(Arc::clone(&self.0), |inner| &inner.connections)
@@ -68,7 +68,7 @@ impl Metrics {
         self.0.connections.load(Ordering::Relaxed)
     }
 
-    /// Returns what counts a call of a tool by its result; `None` where the message is none.
+    /// Returns what counts a tool call by its result, or `None` if the message is not a tool call.
     #[must_use]
     pub fn call(&self, endpoint: &dyn Endpoint, message: &Envelope) -> Option<ToolCall> {
         if message.method() != Some("tools/call") {
@@ -82,7 +82,7 @@ impl Metrics {
         })
     }
 
-    /// Returns all counters as text. `sessions` is how many there are.
+    /// Returns all metrics as text. `sessions` is the current number of sessions.
     #[must_use]
     pub fn text(&self, sessions: usize) -> String {
         let mut text = String::new();
@@ -138,7 +138,7 @@ fn counters(text: &mut String, name: &str, labels: [&str; 2], counts: &Counts) {
     }
 }
 
-/// Something that is counted as long as it is there.
+/// Something that is counted until it is dropped.
 #[derive(Debug)]
 pub struct Counted {
     inner: Arc<Inner>,
@@ -166,7 +166,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// Counts the call by its answer.
+    /// Counts the call by the kind of its answer.
     pub fn ended(&self, answer: &ServerJsonRpcMessage) {
         let result = match answer {
             JsonRpcMessage::Response(response) => match &response.result {

@@ -1,7 +1,8 @@
-//! MCP over HTTP: the streamable transport of all revisions, and the older one with its two paths.
+//! MCP over HTTP: streamable HTTP in all protocol versions, and the older HTTP+SSE transport.
 //!
-//! [`listener`] takes connections, within [`limits`]. Every request passes the [`gate`] first. What is served is an
-//! [`Endpoint`], of which each session and each request without a session has one service of its own.
+//! The [`listener`] accepts connections within [`limits`], and the [`supervisor`] restarts it. Every request passes the
+//! [`gate`] first. What is served is an [`Endpoint`]; each session, and each request without a session, has a service of
+//! its own.
 
 mod admin;
 mod body;
@@ -15,12 +16,17 @@ pub mod limits;
 pub mod listener;
 mod log;
 mod metrics;
+pub mod proof;
 mod reply;
+mod rotation;
 mod route;
 mod sessions;
 mod sse;
 mod state;
 mod streamable;
+pub mod supervisor;
+pub mod takeover;
+pub mod tls;
 pub mod token;
 
 pub use channel::Channel;

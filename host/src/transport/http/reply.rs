@@ -7,7 +7,8 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Empty, Full};
-use serde_json::json;
+use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
 
 /// The body of a reply.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
@@ -49,6 +50,13 @@ pub fn rpc_error(status: StatusCode, error: &ErrorReply) -> Response<Body> {
             &format!("an error could not be written: {error}"),
         ),
     }
+}
+
+/// Returns the reply for a body without a message.
+#[must_use]
+pub fn no_message() -> Response<Body> {
+    let error = ErrorReply::of(Value::Null, ErrorCode::PARSE_ERROR, "the body is empty");
+    rpc_error(StatusCode::BAD_REQUEST, &error)
 }
 
 /// Returns the reply for a method that a path does not take.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use http::{Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use super::gate::{self, Decision, Facts, HEALTH, Principal, READY, SHUTDOWN};
+use super::gate::{self, Decision, Denial, Facts, HEALTH, Principal, READY, Reason, SHUTDOWN};
 use super::reply::{self, Body};
 use super::state::Http;
-use super::{admin, browser, sse, streamable};
+use super::{admin, browser, rotation, sse, streamable};
 
 /// The path that shows what was counted.
 const METRICS: &str = "/__mcp/metrics";
@@ -22,12 +22,24 @@ pub async fn serve(http: Arc<Http>, request: Request<Incoming>) -> Response<Body
         Decision::Preflight(origin) => return browser::preflight(origin, &head.headers),
         Decision::Deny(denial) => {
             http.metrics.denial(denial.reason);
+            http.endpoint.gate_denied(denial.reason.name());
             let mut response = denial.response();
             browser::harden(response.headers_mut());
             return response;
         }
     };
-    let (name, mut response) = route(&http, &head, content, &principal).await;
+    let (name, mut response) = match http.valid(&principal) {
+        None => route(&http, &head, content, &principal).await,
+        Some(valid) => {
+            let routed = route(&http, &head, content, &principal);
+            let Some((name, response)) = valid.run_until_cancelled(routed).await else {
+                let denial = Denial::of(Reason::WrongToken);
+                http.metrics.denial(denial.reason);
+                return denial.response();
+            };
+            (name, rotation::until_invalid(response, valid.clone()))
+        }
+    };
     http.metrics.request(name, response.status());
     if let Some(origin) = origin {
         browser::share(response.headers_mut(), origin);

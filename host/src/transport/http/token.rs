@@ -1,4 +1,4 @@
-//! The bearer token: made at first use, kept in a file that only its owner can read.
+//! The bearer token, generated on first use and kept in a file that only its owner can read.
 
 use std::fmt::{self, Write as _};
 use std::fs::OpenOptions;
@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -29,7 +30,7 @@ pub enum TokenError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// What the system reported.
         source: io::Error,
     },
     /// The file holds no token.
@@ -42,7 +43,7 @@ pub enum TokenError {
     Random(String),
 }
 
-/// A token. Its text is in no log.
+/// A token. Its `Debug` output does not show it.
 #[derive(Clone)]
 pub struct Token(SecretString);
 
@@ -52,7 +53,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A digest of a token, by which sessions are told apart.
+/// A digest of a token, to which sessions are bound.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
@@ -94,7 +95,7 @@ pub fn random_text() -> Result<String, TokenError> {
 }
 
 impl Token {
-    /// Makes a token.
+    /// Generates a token.
     ///
     /// # Errors
     /// When the system gives no random bytes.
@@ -110,7 +111,7 @@ impl Token {
         visible.then(|| Self(text.to_owned().into()))
     }
 
-    /// Returns whether this is the token, in a time that tells nothing about it but its length.
+    /// Compares with a given value in constant time for values of the same length.
     #[must_use]
     pub fn is(&self, given: &[u8]) -> bool {
         self.0.expose_secret().as_bytes().ct_eq(given).into()
@@ -120,6 +121,16 @@ impl Token {
     #[must_use]
     pub fn digest(&self) -> Digest {
         Digest(Sha256::digest(self.0.expose_secret()).into())
+    }
+
+    /// Returns the HMAC-SHA256 of a message with the token as its key.
+    #[must_use]
+    pub(super) fn sign(&self, message: &str) -> [u8; 32] {
+        // HMAC accepts keys of any length.
+        let key = Hmac::<Sha256>::new_from_slice(self.0.expose_secret().as_bytes());
+        key.map_or([0; 32], |mac| {
+            mac.chain_update(message).finalize().into_bytes().into()
+        })
     }
 
     /// Returns the token's text, for `glovebox token show` alone.
@@ -137,7 +148,7 @@ pub struct TokenFile {
 }
 
 impl TokenFile {
-    /// A token file. Nothing is read yet.
+    /// Creates a token file. Nothing is read yet.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
         Self {
@@ -152,7 +163,7 @@ impl TokenFile {
         &self.path
     }
 
-    /// Reads the token, and makes one where there is no file.
+    /// Reads the token, or generates one if there is no file.
     ///
     /// # Errors
     /// When the file cannot be used.
@@ -171,7 +182,7 @@ impl TokenFile {
         }
     }
 
-    /// Makes a new token in the place of the old one.
+    /// Replaces the token with a new one.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -181,7 +192,7 @@ impl TokenFile {
         Ok(token)
     }
 
-    /// Returns the token as the file has it now. It is read again only where the file changed.
+    /// Returns the current token of the file. It is read again only if the file has changed.
     ///
     /// # Errors
     /// When the file cannot be read or holds no token.
@@ -218,7 +229,7 @@ impl TokenFile {
         false
     }
 
-    /// Writes beside the file and moves it there, so that no reader sees half a token.
+    /// Writes a temporary file and renames it, so that no reader sees half a token.
     fn write(&self, token: &Token, only_new: bool) -> Result<(), TokenError> {
         let failed = |source| self.failed(source);
         if let Some(folder) = self.path.parent() {
@@ -240,7 +251,7 @@ impl TokenFile {
                     std::fs::rename(&beside, &self.path)
                 }
             });
-        // Gone already where it was renamed.
+        // Does not exist any more if it was renamed.
         let _ = std::fs::remove_file(&beside);
         written.map_err(failed)
     }

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use thiserror::Error;
 
-/// The longest host name that is taken, in bytes: the limit of the domain name system.
+/// The longest host name, in bytes: the limit of the domain name system.
 const LONGEST_NAME: usize = 253;
 /// The most digits of a port.
 const PORT_DIGITS: usize = 5;
@@ -113,7 +113,7 @@ impl Authority {
     /// Parses an authority: `name`, `name:port`, `1.2.3.4:port`, `::1` (then without a port) or `[::1]:port`.
     ///
     /// # Errors
-    /// What is wrong with it. A port that is out of range is never taken as an absent one.
+    /// What is wrong with it. A port that is out of range is an error, not an absent port.
     pub fn parse(text: &str) -> Result<Self, AuthorityError> {
         if text.contains('@') {
             return Err(AuthorityError::UserInfo);

@@ -1,4 +1,4 @@
-//! Why a request was denied, and what is said of it.
+//! The reasons for a denial, and the reply for each.
 
 use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::json;
@@ -34,6 +34,8 @@ pub enum Reason {
     TokenMissing,
     /// It has another token.
     WrongToken,
+    /// Its proof of takeover is not one for this server and this time.
+    WrongProof,
 }
 
 impl Reason {
@@ -54,10 +56,11 @@ impl Reason {
             Self::NoToken => "blank_token",
             Self::TokenMissing => "unauthorized",
             Self::WrongToken => "invalid_token",
+            Self::WrongProof => "invalid_proof",
         }
     }
 
-    /// Returns what is wrong and what would be right, in a sentence.
+    /// Returns a sentence that says what is wrong and how to correct it.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -92,12 +95,17 @@ impl Reason {
             Self::WrongToken => {
                 "the bearer token is not the server's; glovebox token show prints the right one"
             }
+            Self::WrongProof => {
+                "the proof is not one of this server's token, address and time; to stop the server by hand, set the header Authorization: Bearer TOKEN"
+            }
         }
     }
 
     const fn status(self) -> StatusCode {
         match self {
-            Self::NoToken | Self::TokenMissing | Self::WrongToken => StatusCode::UNAUTHORIZED,
+            Self::NoToken | Self::TokenMissing | Self::WrongToken | Self::WrongProof => {
+                StatusCode::UNAUTHORIZED
+            }
             Self::ContentType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             _ => StatusCode::FORBIDDEN,
         }
@@ -149,7 +157,7 @@ impl Denial {
     const fn error(self) -> &'static str {
         match self.reason {
             Reason::WrongToken => "invalid_token",
-            Reason::NoToken | Reason::TokenMissing => "unauthorized",
+            Reason::NoToken | Reason::TokenMissing | Reason::WrongProof => "unauthorized",
             Reason::ContentType => "unsupported_media_type",
             _ => "forbidden",
         }

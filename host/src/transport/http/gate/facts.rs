@@ -1,4 +1,4 @@
-//! What the gate looks at in a request.
+//! The parts of a request that the gate looks at.
 
 use http::uri::Uri;
 use http::{HeaderMap, HeaderValue, Method};
@@ -54,7 +54,7 @@ impl<'a> Facts<'a> {
     /// Returns the origin, parsed and as it was sent; `None` where there is no such header.
     ///
     /// # Errors
-    /// When there is more than one, or it is none that a server could allow, such as `null`.
+    /// When there is more than one, or one that cannot be allowed, such as `null`.
     pub fn origin(&self) -> Result<Option<(Origin, HeaderValue)>, Denial> {
         let mut origins = self.headers.get_all("origin").iter();
         let (origin, more) = (origins.next(), origins.next());

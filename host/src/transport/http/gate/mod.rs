@@ -1,10 +1,10 @@
-//! The gate: whether an HTTP request may reach a route at all.
+//! The gate decides whether an HTTP request may reach a route.
 //!
 //! [`decide`] is a pure function of a request's head and of [`Rules`], a snapshot of the settings. It runs before
 //! routing, on every request.
 //!
-//! Local mode trusts every process of this machine and no web page: it looks at what a browser cannot forge.
-//! External mode trusts whoever has the bearer token.
+//! Local mode trusts every process of this machine and no web page: it checks headers that a page cannot forge.
+//! External mode trusts clients with the bearer token.
 
 mod authority;
 mod denial;
@@ -18,11 +18,14 @@ pub use denial::{Denial, Reason};
 pub use facts::Facts;
 pub use origin::{Origin, OriginError, Scheme};
 
+use super::proof::{PROOF, ProofAddress, is_proof};
 use super::token::{Digest, Token};
+use crate::jobs::clock::Millis;
+use crate::policy::Caller;
 
-/// The path that tells whether the server is up.
+/// The path of the liveness probe.
 pub const HEALTH: &str = "/__mcp/health";
-/// The path that tells whether the server can do its work.
+/// The path of the readiness probe.
 pub const READY: &str = "/__mcp/ready";
 /// The path that stops the server.
 pub const SHUTDOWN: &str = "/__mcp/shutdown";
@@ -42,11 +45,11 @@ pub enum Mode {
         /// Whether they need the token too.
         require_token: bool,
     },
-    /// Whoever has the token.
+    /// Clients with the token, from any machine.
     External,
 }
 
-/// What the gate decides by.
+/// The settings that the gate decides by.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// Who may reach the server.
@@ -55,9 +58,13 @@ pub struct Rules {
     pub scheme: Scheme,
     /// The port it listens on.
     pub port: u16,
+    /// The address that a proof of takeover must be for.
+    pub address: ProofAddress,
+    /// The time, for such a proof.
+    pub now: Millis,
     /// Web origins that may use it, beside its own in local mode.
     pub allowed_origins: Vec<Origin>,
-    /// The bearer token. Without one, whatever needs it is denied.
+    /// The bearer token. Without one, requests that need it are denied.
     pub token: Option<Token>,
 }
 
@@ -70,19 +77,34 @@ pub enum Principal {
     Bearer(Digest),
 }
 
-/// What is to become of a request.
+impl Principal {
+    /// Returns who makes a call over a transport, in a session where there is one.
+    #[must_use]
+    pub fn caller(&self, transport: &'static str, session: Option<String>) -> Caller {
+        Caller {
+            transport,
+            principal: match self {
+                Self::Local => "local".to_owned(),
+                Self::Bearer(digest) => format!("bearer:{}", digest.hex()),
+            },
+            session,
+        }
+    }
+}
+
+/// The gate's decision on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may go on. `origin` is the web origin that may read the reply, as it was sent.
+    /// It is allowed. `origin` is the web origin that may read the reply, as it was sent.
     Allow {
         /// Who makes it.
         principal: Principal,
         /// The web origin that may read the reply.
         origin: Option<HeaderValue>,
     },
-    /// It is a preflight of this allowed origin, to be answered here.
+    /// It is a CORS preflight of this allowed origin, and is answered without reaching a route.
     Preflight(HeaderValue),
-    /// It may not.
+    /// It is denied.
     Deny(Denial),
 }
 
@@ -109,7 +131,9 @@ fn local(facts: &Facts<'_>, rules: &Rules, require_token: bool) -> Result<Decisi
         check_no_page(facts)?;
     }
     check_referer(facts, rules)?;
-    let principal = if facts.path == SHUTDOWN || require_token && !is_open(facts) {
+    let principal = if facts.path == SHUTDOWN {
+        check_stop(facts, rules)?
+    } else if require_token && !is_open(facts) {
         check_token(facts, rules)?
     } else {
         Principal::Local
@@ -119,8 +143,7 @@ fn local(facts: &Facts<'_>, rules: &Rules, require_token: bool) -> Result<Decisi
 }
 
 fn external(facts: &Facts<'_>, rules: &Rules) -> Result<Decision, Denial> {
-    // Which host is named does not matter to whoever has the token, that it is one does: a proxy in front could
-    // route by another.
+    // Any host is allowed, since the token is required, but it must be unambiguous: a proxy could route by another one.
     facts.authority()?;
     if is_open(facts) {
         return Ok(allowed(Principal::Local, None));
@@ -134,7 +157,11 @@ fn external(facts: &Facts<'_>, rules: &Rules) -> Result<Decision, Denial> {
     if let Some(preflight) = preflight(facts, origin.as_ref()) {
         return Ok(preflight);
     }
-    let principal = check_token(facts, rules)?;
+    let principal = if facts.path == SHUTDOWN {
+        check_stop(facts, rules)?
+    } else {
+        check_token(facts, rules)?
+    };
     check_content_type(facts)?;
     Ok(allowed(principal, origin))
 }
@@ -146,8 +173,8 @@ fn allowed(principal: Principal, origin: Option<(Origin, HeaderValue)>) -> Decis
     }
 }
 
-/// Returns whether the path is answered without a token: probes carry none, and clients that look for an OAuth
-/// server must hear that there is none.
+/// Returns whether the path needs no token: probes send none, and clients that look for an OAuth server must learn that
+/// there is none.
 fn is_open(facts: &Facts<'_>) -> bool {
     matches!(facts.path, HEALTH | READY) || is_oauth_probe(facts.path)
 }
@@ -233,6 +260,23 @@ fn check_token(facts: &Facts<'_>, rules: &Rules) -> Result<Principal, Denial> {
         Ok(Principal::Bearer(token.digest()))
     } else {
         Err(Denial::of(Reason::WrongToken))
+    }
+}
+
+/// Checks who stops the server: a newer instance with a proof, or whoever has the token.
+fn check_stop(facts: &Facts<'_>, rules: &Rules) -> Result<Principal, Denial> {
+    let mut proofs = facts.headers.get_all(PROOF).iter();
+    let Some(given) = proofs.next() else {
+        return check_token(facts, rules);
+    };
+    let Some(token) = &rules.token else {
+        return Err(Denial::of(Reason::NoToken));
+    };
+    let one = proofs.next().is_none() && !facts.headers.contains_key("authorization");
+    if one && is_proof(token, &rules.address, rules.now, given.as_bytes()) {
+        Ok(Principal::Bearer(token.digest()))
+    } else {
+        Err(Denial::of(Reason::WrongProof))
     }
 }
 

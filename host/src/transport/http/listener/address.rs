@@ -1,4 +1,4 @@
-//! Where a server listens.
+//! The address that a server listens on.
 
 use std::fmt;
 use std::io;
@@ -10,10 +10,10 @@ use tokio::net::{TcpListener, lookup_host};
 
 use super::super::gate::{Authority, Host};
 
-/// How often a free port is looked for that both loopback addresses have.
+/// Attempts to find a port that is free on both loopback addresses.
 const TRIES: usize = 16;
 
-/// An address to listen on: a host, without one the loopback, and a port, 0 for any that is free.
+/// An address to listen on: a host, by default the loopback, and a port, 0 for any free one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenAddress {
     /// The host.
@@ -22,7 +22,7 @@ pub struct ListenAddress {
     pub port: u16,
 }
 
-/// An address that cannot be read.
+/// The error for an address that cannot be parsed.
 #[derive(Debug, Error)]
 #[error("it must be HOST:PORT or :PORT, such as 127.0.0.1:9876")]
 pub struct AddressError;
@@ -56,10 +56,11 @@ impl fmt::Display for ListenAddress {
 }
 
 impl ListenAddress {
-    /// Listens. On the loopback both its addresses are taken, so that `localhost` is reached however it resolves.
+    /// Binds the address. For a loopback host, both 127.0.0.1 and ::1 are bound, so that `localhost` works however it
+    /// resolves.
     ///
     /// # Errors
-    /// What the system says, a port that is taken above all.
+    /// What the system reports, for example that the port is in use.
     pub async fn bind(&self) -> io::Result<Vec<TcpListener>> {
         if !self.host.is_loopback() {
             return self.bind_host().await;
@@ -74,7 +75,7 @@ impl ListenAddress {
                     return Ok(vec![first]);
                 }
                 Err(error) if self.port != 0 => return Err(error),
-                // Somebody has this port on the other address; another one may be free on both.
+                // The port is in use on the other address; another port may be free on both.
                 Err(_) => {}
             }
         }

@@ -1,30 +1,36 @@
-//! Takes connections and serves them, until the server is told to stop.
+//! Accepts connections and serves them until the server is asked to stop.
 
 mod address;
 mod open;
 mod stall;
 
 use std::convert::Infallible;
+use std::fmt;
 use std::io;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::Request;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::limits::{
-    ACCEPT_PAUSE, H2_LOCAL_RESETS, H2_PENDING_RESETS, H2_PING, H2_STREAMS, HEAD_BYTES, HEADERS,
-    NEXT_HEAD,
+    ACCEPT_PAUSE, CERTIFICATE_CHECK, H2_LOCAL_RESETS, H2_PENDING_RESETS, H2_PING, H2_STREAMS,
+    HEAD_BYTES, HEADERS, LAST_HEAD, NEXT_HEAD, TOKEN_CHECK,
 };
 use super::reply::Body;
 use super::route;
@@ -34,29 +40,87 @@ use stall::Stalling;
 
 pub use address::{AddressError, ListenAddress};
 
-/// After this long without a byte the system asks whether a client is there.
+/// After this long without data, the system probes whether the client is still there.
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
 
-/// Serves connections until the server is asked to stop, and then until what runs has ended or the limit for it has
-/// passed. Sessions stay in the store.
+/// Serves connections until the server is asked to stop, then lets running requests finish within the limit for that.
+/// Sessions stay in the store.
 pub async fn serve(http: Arc<Http>, sockets: Vec<TcpListener>) {
-    let serving = Arc::new(Serving::new(Arc::clone(&http)));
-    let stopping = http.stopping();
-    let accepting: Vec<_> = sockets
-        .into_iter()
-        .map(|socket| {
-            let accept = accept(Arc::clone(&serving), socket);
-            tokio::spawn(stopping.clone().run_until_cancelled_owned(accept))
-        })
-        .collect();
-    let sweeping = tokio::spawn(sweep(Arc::clone(&http)));
-    stopping.cancelled().await;
-    for accept in accepting {
-        // The socket is closed when its task has ended.
-        let _ = accept.await;
+    let mut listener = Listener::new(Arc::clone(&http));
+    listener.listen(sockets);
+    http.stopping().cancelled().await;
+    listener.drain().await;
+}
+
+/// Accepts connections and serves them.
+pub struct Listener {
+    serving: Arc<Serving>,
+    accepting: JoinSet<io::Result<()>>,
+    closing: CancellationToken,
+    /// Background tasks that run while the server listens.
+    upkeep: JoinSet<()>,
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").finish_non_exhaustive()
     }
-    sweeping.abort();
-    serving.drain().await;
+}
+
+impl Listener {
+    /// Creates a listener that accepts no connections yet.
+    #[must_use]
+    pub fn new(http: Arc<Http>) -> Self {
+        let mut upkeep = JoinSet::new();
+        upkeep.spawn(sweep(Arc::clone(&http)));
+        upkeep.spawn(check_token(Arc::clone(&http)));
+        upkeep.spawn(check_certificate(Arc::clone(&http)));
+        Self {
+            serving: Arc::new(Serving::new(http)),
+            accepting: JoinSet::new(),
+            closing: CancellationToken::new(),
+            upkeep,
+        }
+    }
+
+    /// Starts to accept connections on these sockets.
+    pub fn listen(&mut self, sockets: Vec<TcpListener>) {
+        for socket in sockets {
+            let (serving, closing) = (Arc::clone(&self.serving), self.closing.clone());
+            self.accepting.spawn(accept(serving, socket, closing));
+        }
+    }
+
+    /// Waits until one of the sockets no longer accepts connections. Returns why. Pending while all of them work.
+    pub async fn ended(&mut self) -> String {
+        match self.accepting.join_next().await {
+            Some(Ok(Err(error))) => format!("its socket failed: {error}"),
+            Some(Ok(Ok(()))) => "its socket was closed".to_owned(),
+            Some(Err(error)) => format!("its task ended: {error}"),
+            // Without a socket, only a health check can find out.
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Closes the sockets. Open connections continue, and those in the system's queue are accepted first.
+    pub async fn close(&mut self) {
+        self.closing.cancel();
+        // A socket is closed when its task has ended.
+        let ended = timeout(ACCEPT_PAUSE, async {
+            while self.accepting.join_next().await.is_some() {}
+        });
+        if ended.await.is_err() {
+            self.accepting.shutdown().await;
+        }
+        self.closing = CancellationToken::new();
+    }
+
+    /// Closes the sockets, and lets running requests finish within the limit for that.
+    pub async fn drain(mut self) {
+        self.close().await;
+        self.upkeep.shutdown().await;
+        self.serving.drain().await;
+    }
 }
 
 async fn sweep(http: Arc<Http>) {
@@ -67,14 +131,49 @@ async fn sweep(http: Arc<Http>) {
     }
 }
 
-/// Takes connections for ever. Without file handles it waits for some.
-async fn accept(serving: Arc<Serving>, socket: TcpListener) {
+async fn check_token(http: Arc<Http>) {
+    let mut ticks = interval(TOKEN_CHECK);
     loop {
-        match socket.accept().await {
-            Ok((stream, _)) => serving.start(stream),
+        ticks.tick().await;
+        http.check_token().await;
+    }
+}
+
+async fn check_certificate(http: Arc<Http>) {
+    let Some(tls) = http.tls() else {
+        return;
+    };
+    let mut ticks = interval(CERTIFICATE_CHECK);
+    loop {
+        ticks.tick().await;
+        tls.refresh();
+    }
+}
+
+/// Accepts connections until `closing` is cancelled. Pauses when there are no file handles left.
+///
+/// # Errors
+/// When the socket itself is broken.
+async fn accept(
+    serving: Arc<Serving>,
+    socket: TcpListener,
+    closing: CancellationToken,
+) -> io::Result<()> {
+    loop {
+        let Some(accepted) = closing.run_until_cancelled(socket.accept()).await else {
+            // Connections in the system's queue would be reset when the socket is closed, so they are served first.
+            while let Some(Ok((stream, peer))) = socket.accept().now_or_never() {
+                serving.start(stream, peer.ip());
+            }
+            return Ok(());
+        };
+        match accepted {
+            Ok((stream, peer)) => serving.start(stream, peer.ip()),
             Err(error) if is_of_connection(&error) => {
                 tracing::debug!(%error, "a connection ended before it was taken");
             }
+            // The socket no longer listens.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "no connection can be taken now");
                 sleep(ACCEPT_PAUSE).await;
@@ -94,7 +193,11 @@ fn is_of_connection(error: &io::Error) -> bool {
 
 struct Serving {
     http: Arc<Http>,
+    /// Detects the version of HTTP.
     builder: Builder<TokioExecutor>,
+    /// The same for a version that TLS has agreed on.
+    http_1: Builder<TokioExecutor>,
+    http_2: Builder<TokioExecutor>,
     open: Arc<OpenConnections>,
     tasks: TaskTracker,
 }
@@ -119,15 +222,20 @@ impl Serving {
             .keep_alive_interval(ping)
             .keep_alive_timeout(answer);
         Self {
-            open: Arc::new(OpenConnections::new(http.limits.connections)),
+            open: Arc::new(OpenConnections::new(
+                http.limits.connections,
+                http.limits.connections_per_address,
+            )),
             http,
+            http_1: builder.clone().http1_only(),
+            http_2: builder.clone().http2_only(),
             builder,
             tasks: TaskTracker::new(),
         }
     }
 
-    fn start(self: &Arc<Self>, stream: TcpStream) {
-        let Some((connection, entry)) = self.open.add() else {
+    fn start(self: &Arc<Self>, stream: TcpStream, peer: IpAddr) {
+        let Some((connection, entry)) = self.open.add(peer) else {
             tracing::warn!("a connection was turned away: all are busy");
             return;
         };
@@ -143,16 +251,48 @@ impl Serving {
     }
 
     async fn connection(&self, stream: TcpStream, connection: &Arc<Connection>) {
-        let io = TokioIo::new(Stalling::new(stream, self.http.limits.write_stall));
+        let stream = Stalling::new(stream, self.http.limits.write_stall);
+        let Some(tls) = self.http.tls() else {
+            return self.exchanges(stream, &self.builder, connection).await;
+        };
+        let accepted = timeout(
+            self.http.limits.tls_handshake,
+            tls.acceptor().accept(stream),
+        );
+        // Boxed, so that a connection does not keep the memory that its handshake needed.
+        let accepted = Box::pin(connection.close.run_until_cancelled(accepted)).await;
+        match accepted {
+            Some(Ok(Ok(stream))) => {
+                let builder = match stream.get_ref().1.alpn_protocol() {
+                    Some(b"h2") => &self.http_2,
+                    _ => &self.http_1,
+                };
+                self.exchanges(stream, builder, connection).await;
+            }
+            Some(Ok(Err(error))) => tracing::debug!(%error, "a TLS handshake failed"),
+            Some(Err(_)) => tracing::debug!("a TLS handshake took too long"),
+            None => {}
+        }
+    }
+
+    /// Serves the requests of a connection.
+    async fn exchanges<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        &self,
+        stream: S,
+        builder: &Builder<TokioExecutor>,
+        connection: &Arc<Connection>,
+    ) {
+        let io = TokioIo::new(stream);
         let (http, marked) = (Arc::clone(&self.http), Arc::clone(connection));
         let service = service_fn(move |request: Request<Incoming>| {
             let (http, busy) = (Arc::clone(&http), marked.busy());
             async move {
-                let response = route::serve(http, request).await;
+                // Boxed, so that an idle connection does not keep the memory that a request needs.
+                let response = Box::pin(route::serve(http, request)).await;
                 Ok::<_, Infallible>(response.map(|body| Marked { body, _busy: busy }))
             }
         });
-        let mut served = pin!(self.builder.serve_connection(io, service));
+        let mut served = pin!(builder.serve_connection(io, service));
         let mut first = pin!(timeout(
             self.http.limits.first_head,
             connection.first.notified()
@@ -174,17 +314,26 @@ impl Serving {
                         return;
                     }
                     waiting = false;
+                    if !going_on {
+                        served.as_mut().graceful_shutdown();
+                    }
                 }
                 () = connection.close.cancelled() => return,
                 () = stopping.cancelled(), if going_on => {
-                    served.as_mut().graceful_shutdown();
                     going_on = false;
+                    if waiting {
+                        // Its first request may be on its way: a shutdown now would reset it.
+                        let last = LAST_HEAD.min(self.http.limits.first_head);
+                        first.set(timeout(last, connection.first.notified()));
+                    } else {
+                        served.as_mut().graceful_shutdown();
+                    }
                 }
             }
         }
     }
 
-    /// Lets what runs come to its end, within the limit.
+    /// Lets running requests finish within the limit for that, then closes all connections.
     async fn drain(&self) {
         let http = &self.http;
         http.leaving.cancel();
@@ -201,14 +350,14 @@ impl Serving {
     }
 }
 
-/// Small messages leave at once, and a client that is gone is noticed.
+/// Sends small messages at once, and detects clients that are gone.
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let keepalive = socket2::TcpKeepalive::new().with_time(TCP_KEEPALIVE);
     socket2::SockRef::from(stream).set_tcp_keepalive(&keepalive)
 }
 
-/// The body of a reply, whose connection is busy until it has been sent.
+/// The body of a reply. Its connection counts as busy until the body has been sent.
 struct Marked {
     body: Body,
     _busy: Busy,

@@ -1,6 +1,7 @@
-//! The open connections: which are busy, and which give way where there are too many.
+//! The open connections, and which of them are closed when there are too many.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,17 +13,18 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug)]
 pub struct Connection {
     began: Instant,
-    /// Milliseconds from its begin to when it was last busy.
+    /// When it was last busy, in milliseconds since it began.
     used: AtomicU64,
     busy: AtomicUsize,
-    /// ToolResult of the first request.
+    address: IpAddr,
+    /// Notified of the first request.
     pub first: Notify,
-    /// Cancelled when it is to end at once.
+    /// Cancelled to close it at once.
     pub close: CancellationToken,
 }
 
 impl Connection {
-    /// Marks a request or its reply as under way, until the mark is dropped.
+    /// Marks the connection as busy until the returned value is dropped.
     #[must_use]
     pub fn busy(self: &Arc<Self>) -> Busy {
         if self.busy.fetch_add(1, Ordering::AcqRel) == 0 {
@@ -36,7 +38,7 @@ impl Connection {
     }
 }
 
-/// Marks a connection as busy.
+/// Keeps a connection marked as busy.
 #[derive(Debug)]
 pub struct Busy(Arc<Connection>);
 
@@ -53,39 +55,44 @@ impl Drop for Busy {
 #[derive(Debug)]
 pub struct OpenConnections {
     most: usize,
+    /// The most of one address.
+    of_address: Option<usize>,
     next: AtomicU64,
     open: Mutex<HashMap<u64, Arc<Connection>>>,
 }
 
 impl OpenConnections {
-    /// No connections yet, and no more than so many.
+    /// Creates the list, with limits for all connections and for those of one address.
     #[must_use]
-    pub fn new(most: usize) -> Self {
+    pub fn new(most: usize, of_address: Option<usize>) -> Self {
         Self {
             most,
+            of_address,
             next: AtomicU64::new(0),
             open: Mutex::default(),
         }
     }
 
-    /// Adds a connection, in the place of the one that has been idle for longest where there is none left. `None`
-    /// where all are busy.
+    /// Adds a connection. At a limit, closes the connection that has been idle for longest. Returns `None` if all of them
+    /// are busy.
     #[must_use]
-    pub fn add(self: &Arc<Self>) -> Option<(Arc<Connection>, Entry)> {
+    pub fn add(self: &Arc<Self>, address: IpAddr) -> Option<(Arc<Connection>, Entry)> {
         let mut open = self.lock();
+        if let Some(most) = self.of_address {
+            let same = |one: &Connection| one.address == address;
+            let count = open.values().filter(|one| same(one)).count();
+            if count >= most {
+                close_idle(&mut open, same)?;
+            }
+        }
         if open.len() >= self.most {
-            let idle = open
-                .iter()
-                .filter(|(_, one)| one.busy.load(Ordering::Acquire) == 0);
-            let (key, longest) = idle.min_by_key(|(_, one)| one.used())?;
-            longest.close.cancel();
-            let key = *key;
-            open.remove(&key);
+            close_idle(&mut open, |_| true)?;
         }
         let connection = Arc::new(Connection {
             began: Instant::now(),
             used: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
+            address,
             first: Notify::new(),
             close: CancellationToken::new(),
         });
@@ -95,7 +102,7 @@ impl OpenConnections {
         Some((connection, entry))
     }
 
-    /// Ends all connections at once.
+    /// Closes all connections at once.
     pub fn close(&self) {
         for connection in self.lock().values() {
             connection.close.cancel();
@@ -107,7 +114,23 @@ impl OpenConnections {
     }
 }
 
-/// A connection's place. Dropped, it is free.
+/// Closes the connection that has been idle for longest, of those that `may_be` selects. Returns `None` if all of them
+/// are busy.
+fn close_idle(
+    open: &mut HashMap<u64, Arc<Connection>>,
+    may_be: impl Fn(&Connection) -> bool,
+) -> Option<()> {
+    let idle = open
+        .iter()
+        .filter(|(_, one)| one.busy.load(Ordering::Acquire) == 0 && may_be(one));
+    let (key, longest) = idle.min_by_key(|(_, one)| one.used())?;
+    longest.close.cancel();
+    let key = *key;
+    open.remove(&key);
+    Some(())
+}
+
+/// A connection's entry in the list, which is removed when this is dropped.
 #[derive(Debug)]
 pub struct Entry(u64, Arc<OpenConnections>);
 
@@ -120,23 +143,42 @@ impl Drop for Entry {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     #[test]
     fn the_longest_idle_gives_way_and_a_busy_one_never() {
-        let open = Arc::new(OpenConnections::new(2));
-        let (first, _first) = open.add().unwrap();
-        let (second, second_place) = open.add().unwrap();
+        let open = Arc::new(OpenConnections::new(2, None));
+        let add = || open.add(Ipv4Addr::LOCALHOST.into());
+        let (first, _first) = add().unwrap();
+        let (second, second_place) = add().unwrap();
         let busy = first.busy();
-        let (third, third_place) = open.add().unwrap();
+        let (third, third_place) = add().unwrap();
         assert!(second.close.is_cancelled() && !first.close.is_cancelled());
         drop(second_place);
         let _also = third.busy();
-        assert!(open.add().is_none(), "a busy connection gave way");
+        assert!(add().is_none(), "a busy connection gave way");
         drop(busy);
-        let (_fourth, _fourth_place) = open.add().unwrap();
+        let (_fourth, _fourth_place) = add().unwrap();
         assert!(first.close.is_cancelled() && !third.close.is_cancelled());
         drop(third_place);
-        assert!(open.add().is_some());
+        assert!(add().is_some());
+    }
+
+    #[test]
+    fn an_address_with_too_many_connections_takes_its_own_places() {
+        let open = Arc::new(OpenConnections::new(10, Some(2)));
+        let (one, other) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2));
+        let (others, _others) = open.add(other.into()).unwrap();
+        let (first, first_place) = open.add(one.into()).unwrap();
+        let (second, _second) = open.add(one.into()).unwrap();
+        let _second = second.busy();
+        let (third, _third) = open.add(one.into()).unwrap();
+        assert!(first.close.is_cancelled() && !others.close.is_cancelled());
+        drop(first_place);
+        let _third = third.busy();
+        assert!(open.add(one.into()).is_none(), "a busy connection gave way");
+        assert!(open.add(other.into()).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! A connection whose writes fail once its client has not read for too long.
+//! A connection whose writes fail when its client has not read for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A connection with a limit on how long a write may stand still.
+/// A connection with a limit on how long a write may make no progress.
 #[derive(Debug)]
 pub struct Stalling<S> {
     inner: S,
@@ -17,7 +17,7 @@ pub struct Stalling<S> {
 }
 
 impl<S> Stalling<S> {
-    /// Puts the limit on a connection.
+    /// Wraps a connection.
     pub const fn new(inner: S, limit: Duration) -> Self {
         Self {
             inner,
@@ -26,7 +26,7 @@ impl<S> Stalling<S> {
         }
     }
 
-    /// Passes on how a write went, or fails it where it has stood for too long.
+    /// Returns the result of a write, or an error when it has made no progress for too long.
     fn watch<T>(
         &mut self,
         cx: &mut Context<'_>,

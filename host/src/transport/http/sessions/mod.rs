@@ -1,6 +1,6 @@
 //! The sessions of clients that have a handshake (2025-03-26 to 2025-11-25).
 //!
-//! A session that this process does not know is looked for in the store, so that a restart ends none.
+//! A session that this process does not know is looked up in the store, so that sessions survive a restart.
 
 mod session;
 
@@ -22,22 +22,25 @@ use super::channel::Channel;
 use super::endpoint::{Endpoint, Start};
 use super::gate::Principal;
 use super::limits::{INCOMING, Limits};
-use super::token::{random_text, sha256_hex};
+use super::token::{Digest, random_text, sha256_hex};
 use crate::jobs::clock::{Clock, Millis};
 use crate::jobs::{SessionStore, StoreError, StoredSession};
 use crate::rpc::{Connection, Envelope};
 
 pub use session::{Posted, Session};
 
-/// How long writing a session's state may be late: it serves a restart alone.
+/// How long a request waits for the store. Only a restart needs what is stored.
 const STORE_WAIT: Duration = Duration::from_secs(5);
 
-/// Why there is no session.
+/// Characters of a session's key by which it is named in logs.
+const SHOWN_CHARACTERS: usize = 16;
+
+/// The reason why there is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSession {
-    /// None of that id, or another client's.
+    /// There is none with that id for this client.
     Unknown,
-    /// All places are taken by sessions that are in use.
+    /// The limit is reached and all sessions are in use.
     Full,
     /// The system gives no random bytes for an id.
     Random,
@@ -64,7 +67,7 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// No sessions yet. Without a store they end with the process.
+    /// Creates an empty set. Without a store, sessions end with the process.
     pub fn new(
         endpoint: Arc<dyn Endpoint>,
         store: Option<Arc<dyn SessionStore>>,
@@ -96,10 +99,10 @@ impl Sessions {
         &self.tasks
     }
 
-    /// Makes a session and gives its id. It is known from now on, and stored once its handshake is over.
+    /// Creates a session and returns its id. It is stored once its handshake is complete.
     ///
     /// # Errors
-    /// When there is no place for it.
+    /// When the limit is reached.
     pub fn create(&self, principal: Principal) -> Result<(String, Arc<Session>), NoSession> {
         let id = random_text().map_err(|_| NoSession::Random)?;
         let session = self.start(
@@ -111,7 +114,7 @@ impl Sessions {
         Ok((id, session))
     }
 
-    /// Returns the session of that id.
+    /// Returns the session with that id, restored from the store if necessary.
     ///
     /// # Errors
     /// When there is none for this principal.
@@ -161,7 +164,7 @@ impl Sessions {
         }
     }
 
-    /// Ends sessions that have been idle for too long, and notes in the store which are in use.
+    /// Ends sessions that have been idle for too long, and stores the last use of the others.
     pub async fn sweep(&self) {
         let now = Instant::now();
         let mut in_use = Vec::new();
@@ -188,6 +191,20 @@ impl Sessions {
         .await;
     }
 
+    /// Ends the sessions of every bearer token but the one with this digest.
+    pub async fn end_earlier(&self, digest: Digest) {
+        let valid = Principal::Bearer(digest);
+        let earlier: Vec<_> = self
+            .known()
+            .values()
+            .filter(|session| session.principal != Principal::Local && session.principal != valid)
+            .cloned()
+            .collect();
+        for session in earlier {
+            self.remove(&session).await;
+        }
+    }
+
     /// Tells all services to end.
     pub fn stop(&self) {
         for session in self.known().values() {
@@ -204,7 +221,7 @@ impl Sessions {
         }
     }
 
-    /// Returns a number above those of all streams before: no session opens one every millisecond of its life.
+    /// Returns a number above those of all earlier streams, since no session opens a stream every millisecond.
     fn first_stream(&self) -> u64 {
         u64::try_from(self.clock.now().0).unwrap_or_default()
     }
@@ -231,6 +248,9 @@ impl Sessions {
     ) -> Result<Arc<Session>, NoSession> {
         let (sender, incoming) = mpsc::channel(INCOMING);
         let stop = CancellationToken::new();
+        // The beginning of a digest of the id: enough to tell sessions apart, and nobody can use it.
+        let shown = key.chars().take(SHOWN_CHARACTERS).collect();
+        let caller = principal.caller("http", Some(shown));
         let session = Arc::new(Session::new(
             key.clone(),
             principal,
@@ -245,7 +265,7 @@ impl Sessions {
             make_room(&mut known, self.limits.sessions)?;
             known.insert(key, Arc::clone(&session));
         }
-        let channel = Channel::new(incoming, Arc::clone(&session) as _);
+        let channel = Channel::new(incoming, Arc::clone(&session) as _, caller);
         let leaving = self.leaving.child_token();
         let served = self.endpoint.serve(channel, start, leaving, stop.clone());
         let ended = stop.drop_guard();
@@ -268,7 +288,7 @@ impl Sessions {
         let start = Start::Direct(Some(Box::new(params.clone())));
         let session = self.start(stored.key.clone(), principal, Connection::open(), start)?;
         session.restore(params, &stored.replay);
-        // The service takes it for a client that has just begun.
+        // To the service, the client has just completed its handshake.
         let initialized =
             ClientNotification::InitializedNotification(InitializedNotification::default());
         session.inject(ClientJsonRpcMessage::notification(initialized));
@@ -282,7 +302,7 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Runs a call of the store. A store that cannot be used ends no session: it is only not kept.
+    /// Calls the store on a blocking thread. If the store cannot be used, sessions continue but are not stored.
     async fn stored<T: Send + 'static>(
         &self,
         call: impl FnOnce(&dyn SessionStore, Millis) -> Result<T, StoreError> + Send + 'static,
@@ -307,7 +327,7 @@ fn allowed(session: Arc<Session>, principal: &Principal) -> Result<Arc<Session>,
     }
 }
 
-/// Ends the session that has been idle for longest, where there is no place left.
+/// Ends the session that has been idle for longest if the limit is reached.
 fn make_room(known: &mut HashMap<String, Arc<Session>>, most: usize) -> Result<(), NoSession> {
     if known.len() < most {
         return Ok(());

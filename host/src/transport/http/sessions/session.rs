@@ -1,4 +1,4 @@
-//! One session of a client that has a handshake: its running calls, their streams, and what it is restored from.
+//! One session of a client with a handshake: its running calls, their streams, and the state to restore it from.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -10,11 +10,10 @@ use rmcp::model::{
     ServerJsonRpcMessage, ServerNotification, ServerResult,
 };
 use rmcp::service::OriginatingRequestId;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::super::channel::Sink;
+use super::super::channel::{Incoming, Sink};
 use super::super::event_id::StreamId;
 use super::super::gate::Principal;
 use super::super::limits::{ANSWERS_KEPT, ANSWERS_KEPT_BYTES, Limits};
@@ -30,7 +29,7 @@ pub struct Session {
     /// Who may use it.
     pub principal: Principal,
     connection: Connection,
-    incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    incoming: Incoming,
     limits: Limits,
     state: Mutex<State>,
     /// Cancelled when the session has ended.
@@ -41,9 +40,9 @@ struct State {
     initialize: Option<Box<InitializeRequestParams>>,
     begun: bool,
     calls: HashMap<RequestId, Call>,
-    /// Ended streams are here too, as long as a client may come back for them.
+    /// Streams, including ended ones that a client may still resume.
     streams: BTreeMap<StreamId, Stream>,
-    /// The stream that belongs to no request: what the client reads with GET.
+    /// The stream that belongs to no request, which the client reads with GET.
     common: StreamId,
     next_stream: u64,
     open: usize,
@@ -59,7 +58,7 @@ struct Call {
     tool: Option<ToolCall>,
 }
 
-/// What a request changes in the session once it has succeeded, by the name that a later one takes back.
+/// A change of the session's state by a request, under a name by which a later request replaces it.
 struct Setup {
     name: String,
     request: Option<String>,
@@ -67,7 +66,7 @@ struct Setup {
 
 struct Stream {
     log: Arc<Log>,
-    /// Whether its client was told an id by which it can come back.
+    /// Whether its client has received an event id to resume from.
     resumable: bool,
     ended: Option<Instant>,
 }
@@ -82,26 +81,26 @@ impl fmt::Debug for Session {
     }
 }
 
-/// What came of a message that a client posted.
+/// The result of a message that a client posted.
 #[derive(Debug)]
 pub enum Posted {
-    /// A request: its answer comes on this stream.
+    /// A request. Its answer is sent on this stream.
     Call(StreamId, Arc<Log>),
-    /// Something that is not answered.
+    /// A message that is not answered.
     Accepted,
-    /// Something that is answered by an error at once.
+    /// A message that is answered with an error at once.
     Refused(crate::rpc::ErrorReply),
     /// The session has ended meanwhile.
     Ended,
 }
 
 impl Session {
-    /// A session. Messages for its service go into `incoming`. Its streams are numbered from `first` on.
+    /// Creates a session. Messages for its service are sent to `incoming`. Its streams are numbered from `first` on.
     pub fn new(
         key: String,
         principal: Principal,
         connection: Connection,
-        incoming: mpsc::Sender<ClientJsonRpcMessage>,
+        incoming: Incoming,
         limits: Limits,
         stop: CancellationToken,
         first: u64,
@@ -134,15 +133,15 @@ impl Session {
         }
     }
 
-    /// Takes what a client posted and hands it to the service.
+    /// Checks a message that a client posted and passes it to the service.
     pub async fn post(&self, envelope: Envelope, tool: Option<ToolCall>) -> Posted {
         let setup = Setup::of(&envelope);
         let message = match self.connection.admit(envelope) {
-            Received::Message(message) => *message,
+            Received::Message(message) => message,
             Received::Refused(reply) => return Posted::Refused(reply),
             Received::Ignored => return Posted::Accepted,
         };
-        let posted = match &message {
+        let posted = match &*message {
             JsonRpcMessage::Request(request) => {
                 let token = request.request.get_meta().get_progress_token();
                 let (stream, log) = self.begin(request.id.clone(), token, setup, tool);
@@ -168,7 +167,7 @@ impl Session {
         posted
     }
 
-    /// Notes a call and opens its stream.
+    /// Registers a call and opens its stream.
     fn begin(
         &self,
         id: RequestId,
@@ -221,26 +220,26 @@ impl Session {
         Some(Arc::clone(&stream.log))
     }
 
-    /// Notes that the client has been given an id in this stream, so that it is kept for it.
+    /// Keeps a stream for resumption, because the client gets an event id of it.
     pub fn keep(&self, stream: StreamId) {
         if let Some(stream) = self.state().streams.get_mut(&stream) {
             stream.resumable = true;
         }
     }
 
-    /// Forgets a stream whose answer was given at once.
+    /// Removes a stream whose answer was sent at once.
     pub fn forget(&self, stream: StreamId) {
         self.state().streams.remove(&stream);
     }
 
-    /// Marks that a client reads a stream, until the mark is dropped.
+    /// Marks a stream as being read until the returned value is dropped.
     #[must_use]
     pub fn open(self: &Arc<Self>) -> Open {
         self.state().open += 1;
         Open(Arc::clone(self))
     }
 
-    /// Returns since when nothing happens here; `None` where a stream is open or a call is running.
+    /// Returns since when the session is idle, or `None` if a stream is open or a call is running.
     #[must_use]
     pub fn idle_since(&self) -> Option<Instant> {
         let state = self.state();
@@ -248,17 +247,17 @@ impl Session {
         idle.then_some(state.idle_since)
     }
 
-    /// Notes that the session is in use.
+    /// Resets the idle clock.
     pub fn touch(&self) {
         self.state().idle_since = Instant::now();
     }
 
-    /// Drops what has been kept for long enough.
+    /// Removes ended streams that were kept for long enough.
     pub fn prune(&self) {
         self.state().prune(Instant::now(), &self.limits);
     }
 
-    /// Returns the version of the protocol that was agreed on; `None` before.
+    /// Returns the negotiated protocol version, or `None` before the handshake.
     #[must_use]
     pub fn version(&self) -> Option<ProtocolVersion> {
         let state = self.state();
@@ -266,13 +265,13 @@ impl Session {
         Some(initialize.protocol_version.clone())
     }
 
-    /// Returns whether the handshake is over.
+    /// Returns whether the handshake is complete.
     #[must_use]
     pub fn is_begun(&self) -> bool {
         self.state().begun
     }
 
-    /// Returns the session as it is to be stored, if that changed since the last time.
+    /// Returns the session's state for the store, or `None` if it has not changed since the last time.
     #[must_use]
     pub fn to_store(&self) -> Option<StoredSession> {
         let mut state = self.state();
@@ -288,7 +287,7 @@ impl Session {
         })
     }
 
-    /// Takes over what was stored.
+    /// Restores stored state.
     pub fn restore(&self, initialize: InitializeRequestParams, replay: &[String]) {
         let mut state = self.state();
         state.initialize = Some(Box::new(initialize));
@@ -301,9 +300,9 @@ impl Session {
         }
     }
 
-    /// Hands the service a message that no client sent and whose answer nobody gets.
+    /// Passes a message to the service that no client sent. Its answer is dropped.
     pub fn inject(&self, message: ClientJsonRpcMessage) {
-        if self.incoming.try_send(message).is_err() {
+        if self.incoming.try_send(Box::new(message)).is_err() {
             tracing::warn!("a restored session is not as it was: its queue is full");
         }
     }
@@ -404,8 +403,8 @@ impl State {
         };
     }
 
-    /// Drops ended streams that nobody can come back for, those that were kept for long enough, and the oldest where
-    /// there are too many.
+    /// Removes ended streams that cannot be resumed, those that were kept for long enough, and the oldest if there are too
+    /// many.
     fn prune(&mut self, now: Instant, limits: &Limits) {
         self.streams.retain(|_, stream| match stream.ended {
             None => true,
@@ -455,7 +454,7 @@ pub fn owner(principal: &Principal) -> String {
     }
 }
 
-/// Marks that a client reads a stream of the session.
+/// Keeps a stream of the session marked as being read.
 #[derive(Debug)]
 pub struct Open(Arc<Session>);
 

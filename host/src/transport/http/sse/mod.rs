@@ -1,4 +1,5 @@
-//! The transport of 2024-11-05: a stream at one path, and messages posted to another. A session ends with its stream.
+//! The HTTP+SSE transport of 2024-11-05: a stream at one path, and messages posted to another. A session ends with its
+//! stream.
 
 pub mod registry;
 
@@ -19,12 +20,14 @@ use super::limits::INCOMING;
 use super::log::Kind;
 use super::reply::{self, Body};
 use super::state::Http;
-use super::token::random_text;
+use super::token::{random_text, sha256_hex};
 use crate::rpc::{Envelope, ErrorReply, Received, encode};
 use registry::Pair;
 
 /// The path that messages are posted to.
 pub const MESSAGE: &str = "/message";
+/// Characters of a digest of a session's id by which it is named in logs.
+const SHOWN_CHARACTERS: usize = 16;
 /// The name of the session's id in its query.
 const SESSION: &str = "sessionId";
 
@@ -61,8 +64,10 @@ pub fn open(http: &Arc<Http>, method: &Method, principal: &Principal) -> Respons
         }
         pairs.insert(id.clone(), Arc::clone(&pair));
     }
+    let shown = sha256_hex(&id).chars().take(SHOWN_CHARACTERS).collect();
+    let caller = principal.caller("sse", Some(shown));
     let stop = CancellationToken::new();
-    let channel = Channel::new(incoming, Arc::clone(&pair) as _);
+    let channel = Channel::new(incoming, Arc::clone(&pair) as _, caller);
     let leaving = http.leaving.child_token();
     let served = http
         .endpoint
@@ -72,7 +77,7 @@ pub fn open(http: &Arc<Http>, method: &Method, principal: &Principal) -> Respons
         served.await;
         log.end();
     });
-    // Relative: what lies between may have put the server below a path of its own.
+    // Relative, because a proxy may have placed the server below another path.
     let endpoint = format!("event: endpoint\ndata: {MESSAGE}?{SESSION}={id}\n\n");
     let ending = Ending {
         http: Arc::clone(http),
@@ -90,7 +95,7 @@ pub fn open(http: &Arc<Http>, method: &Method, principal: &Principal) -> Respons
     events::response(reader, style, None, Some(Bytes::from(endpoint)), guard)
 }
 
-/// Takes a message.
+/// Handles a message that a client posted.
 pub async fn post(
     http: &Arc<Http>,
     method: &Method,
@@ -111,8 +116,8 @@ pub async fn post(
     };
     let envelope = match Envelope::read(&content) {
         Ok(Some(envelope)) => envelope,
-        Ok(None) => return reply::error(StatusCode::BAD_REQUEST, "empty", "the body is empty"),
-        Err(error) => return reply::rpc_error(StatusCode::BAD_REQUEST, &error),
+        Ok(None) => return reply::no_message(),
+        Err(error) => return refused(&pair, &error),
     };
     take(http, &pair, envelope).await
 }
@@ -122,7 +127,7 @@ async fn take(http: &Http, pair: &Pair, envelope: Envelope) -> Response<Body> {
     match pair.connection.admit(envelope) {
         Received::Message(message) => {
             pair.note(&message, call);
-            if pair.incoming.send(*message).await.is_err() {
+            if pair.incoming.send(message).await.is_err() {
                 let text = "the session has ended; open a new one at /sse";
                 return reply::error(StatusCode::NOT_FOUND, "session_not_found", text);
             }
@@ -133,7 +138,7 @@ async fn take(http: &Http, pair: &Pair, envelope: Envelope) -> Response<Body> {
     reply::full(StatusCode::ACCEPTED, "text/plain", "Accepted")
 }
 
-/// Answers on the stream, where its client waits, whatever can be told from another answer.
+/// Sends an error on the stream, where the client waits for its answer. An error without an id is the reply itself.
 fn refused(pair: &Pair, error: &ErrorReply) -> Response<Body> {
     if error.id().is_null() {
         return reply::rpc_error(StatusCode::BAD_REQUEST, error);

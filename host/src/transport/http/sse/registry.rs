@@ -1,4 +1,4 @@
-//! The sessions of the older transport.
+//! The sessions of the HTTP+SSE transport.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
-use tokio::sync::mpsc;
 
-use super::super::channel::Sink;
+use super::super::channel::{Incoming, Sink};
 use super::super::gate::Principal;
 use super::super::log::{Kind, Log, Resume};
 use super::super::metrics::ToolCall;
@@ -21,13 +20,13 @@ use crate::rpc::{Connection, encode};
 pub struct Pairs(Mutex<HashMap<String, Arc<Pair>>>);
 
 impl Pairs {
-    /// Returns how many there are.
+    /// Returns the number of sessions.
     #[must_use]
     pub fn count(&self) -> usize {
         self.lock().len()
     }
 
-    /// Ends each session once nothing runs in it.
+    /// Ends each session once no request runs in it.
     pub fn drain(&self) {
         for pair in self.lock().values() {
             pair.draining.store(true, Ordering::Release);
@@ -44,9 +43,9 @@ impl Pairs {
 pub struct Pair {
     pub(super) principal: Principal,
     pub(super) connection: Connection,
-    pub(super) incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    pub(super) incoming: Incoming,
     pub(super) log: Arc<Log>,
-    /// The requests in flight, and what counts those that call a tool.
+    /// The requests in flight; for tool calls, with what counts them.
     calls: Mutex<HashMap<RequestId, Option<ToolCall>>>,
     draining: AtomicBool,
 }
@@ -58,9 +57,9 @@ impl fmt::Debug for Pair {
 }
 
 impl Pair {
-    /// A session whose service reads `incoming`.
+    /// Creates a session whose service reads from `incoming`.
     #[must_use]
-    pub fn new(principal: Principal, incoming: mpsc::Sender<ClientJsonRpcMessage>) -> Self {
+    pub fn new(principal: Principal, incoming: Incoming) -> Self {
         Self {
             principal,
             connection: Connection::new(),
@@ -75,7 +74,7 @@ impl Pair {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a request, or that one was cancelled.
+    /// Registers a request, or removes one that was cancelled.
     pub(super) fn note(&self, message: &ClientJsonRpcMessage, call: Option<ToolCall>) {
         match message {
             JsonRpcMessage::Request(request) => {
@@ -94,7 +93,7 @@ impl Pair {
         }
     }
 
-    /// Ends the stream where the server stops and nothing runs.
+    /// Ends the stream if the server is stopping and no request runs.
     fn settle(&self) {
         if self.draining.load(Ordering::Acquire) && self.calls().is_empty() {
             self.log.end();

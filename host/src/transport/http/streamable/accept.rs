@@ -1,8 +1,8 @@
-//! What kinds of reply a client takes.
+//! The `Accept` header: which kinds of reply a client accepts.
 
 use http::{HeaderMap, header};
 
-/// What a client takes. Real clients name one of both types, a wildcard, or nothing.
+/// The kinds of reply that a client accepts. Real clients name one or both types, a wildcard, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Accept {
     /// `application/json`.
@@ -12,7 +12,7 @@ pub struct Accept {
 }
 
 impl Accept {
-    /// Reads the `Accept` headers. Without one, everything is taken.
+    /// Reads the `Accept` headers. Without one, everything is accepted.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
         let mut accept = Self {
@@ -43,14 +43,14 @@ impl Accept {
         }
     }
 
-    /// Returns whether no reply of this server is taken.
+    /// Returns whether no reply of this server is accepted.
     #[must_use]
     pub const fn is_nothing(self) -> bool {
         !self.json && !self.events
     }
 }
 
-/// Returns a range, and whether its weight is 0, which means that it is not taken.
+/// Returns a media range, and whether its weight is 0, which means that it is not accepted.
 fn weighed(range: &str) -> (&str, bool) {
     let mut parts = range.split(';').map(str::trim);
     let range = parts.next().unwrap_or_default();

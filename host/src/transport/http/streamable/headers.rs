@@ -1,5 +1,5 @@
-//! The headers that repeat what a request of 2026-07-28 says, so that what lies between can route by them (SEP-2243).
-//! They must not say anything else than the request.
+//! The headers that repeat parts of a request of 2026-07-28, so that proxies can route by them (SEP-2243). They must match
+//! the request.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -18,7 +18,7 @@ const PARAM: &str = "mcp-param-";
 /// Checks that the headers repeat the request. `schema` is the input schema of the tool that is called.
 ///
 /// # Errors
-/// What is missing, or says something else.
+/// Which header is missing or does not match.
 pub fn check(
     headers: &HeaderMap,
     request: &Envelope,
@@ -54,7 +54,7 @@ pub fn check(
 /// Returns the one value of a header.
 ///
 /// # Errors
-/// When there are two, of which others could take the other, or the value is not ASCII.
+/// When there are two, since a proxy could use the other one, or the value is not ASCII.
 pub fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, String> {
     let mut values = headers.get_all(name).iter();
     let (value, more) = (values.next(), values.next());
@@ -152,7 +152,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Returns what a value says: itself, or what is inside `=?base64?…?=`.
+/// Decodes a header value: as it is, or the content of `=?base64?…?=`.
 fn decode(value: &str) -> Option<String> {
     let inside = value
         .strip_prefix("=?base64?")

@@ -15,7 +15,7 @@ use super::body;
 use super::gate::Principal;
 use super::reply::{self, Body};
 use super::state::Http;
-use crate::rpc::{Envelope, ErrorReply};
+use crate::rpc::Envelope;
 use accept::Accept;
 use era::Era;
 
@@ -56,17 +56,11 @@ async fn post(
     };
     let envelope = match Envelope::read(&content) {
         Ok(Some(envelope)) => envelope,
-        Ok(None) => return nothing(),
+        Ok(None) => return reply::no_message(),
         Err(error) => return reply::rpc_error(StatusCode::BAD_REQUEST, &error),
     };
     match Era::of(headers, &envelope) {
-        Era::Stateless => stateless::post(http, headers, accept, envelope).await,
+        Era::Stateless => stateless::post(http, headers, principal, accept, envelope).await,
         Era::Session => session::post(http, headers, principal, accept, envelope).await,
     }
-}
-
-fn nothing() -> Response<Body> {
-    let code = rmcp::model::ErrorCode::PARSE_ERROR;
-    let error = ErrorReply::of(serde_json::Value::Null, code, "the body is empty");
-    reply::rpc_error(StatusCode::BAD_REQUEST, &error)
 }

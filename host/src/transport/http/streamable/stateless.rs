@@ -12,9 +12,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::super::channel::{Channel, Sink};
+use super::super::channel::{Channel, Incoming, Sink};
 use super::super::endpoint::Start;
 use super::super::events::{self, Style};
+use super::super::gate::Principal;
 use super::super::limits::ANSWER_AS_JSON;
 use super::super::log::{Event, Kind, Log, Next, Reader, Resume};
 use super::super::metrics::ToolCall;
@@ -28,6 +29,7 @@ use crate::rpc::{Connection, Envelope, ErrorReply, Received, encode};
 pub async fn post(
     http: &Arc<Http>,
     headers: &HeaderMap,
+    principal: &Principal,
     accept: Accept,
     envelope: Envelope,
 ) -> Response<Body> {
@@ -37,11 +39,11 @@ pub async fn post(
         return reply::rpc_error(StatusCode::BAD_REQUEST, &error);
     }
     if envelope.id().is_none() {
-        // There is nothing that a notification could be about: a request is cancelled by closing its stream.
+        // A notification has no effect here: a request is cancelled by closing its stream.
         return reply::empty(StatusCode::ACCEPTED);
     }
     match read(http, headers, envelope) {
-        Ok((message, call)) => serve(http, accept, message, call).await,
+        Ok((message, call)) => serve(http, principal, accept, message, call).await,
         Err((status, error)) => reply::rpc_error(status, &error),
     }
 }
@@ -98,7 +100,7 @@ struct Outlet {
     log: Arc<Log>,
     error: OnceLock<ErrorCode>,
     /// The queue's end tells the service that nothing more comes.
-    incoming: Mutex<Option<mpsc::Sender<ClientJsonRpcMessage>>>,
+    incoming: Mutex<Option<Incoming>>,
     call: Option<ToolCall>,
 }
 
@@ -142,6 +144,7 @@ impl Sink for Outlet {
 
 async fn serve(
     http: &Arc<Http>,
+    principal: &Principal,
     accept: Accept,
     message: ClientJsonRpcMessage,
     call: Option<ToolCall>,
@@ -157,7 +160,7 @@ async fn serve(
     };
     let (sender, incoming) = mpsc::channel(1);
     // There is room for one.
-    let _ = sender.try_send(message);
+    let _ = sender.try_send(Box::new(message));
     let outlet = Arc::new(Outlet {
         log: Arc::new(Log::new(Resume::Cannot)),
         error: OnceLock::new(),
@@ -166,7 +169,11 @@ async fn serve(
     });
     let stop = CancellationToken::new();
     let leaving = http.leaving.child_token();
-    let channel = Channel::new(incoming, Arc::clone(&outlet) as _);
+    let channel = Channel::new(
+        incoming,
+        Arc::clone(&outlet) as _,
+        principal.caller("http", None),
+    );
     let served = http
         .endpoint
         .serve(channel, Start::Direct(None), leaving, stop.clone());
