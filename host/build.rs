@@ -2,5 +2,6 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=../fixtures/answers");
+    println!("cargo::rerun-if-changed=../fixtures/traffic");
     println!("cargo::rerun-if-changed=../web");
 }

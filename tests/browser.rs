@@ -13,6 +13,8 @@ use serde_json::Value;
 
 /// Checks that browser.mjs makes; one that stops early must not pass.
 const CHECKS: usize = 19;
+/// Checks that traffic_browser.mjs makes.
+const TRAFFIC_CHECKS: usize = 5;
 
 /// `glovebox web` as a process.
 struct Page {
@@ -75,6 +77,16 @@ impl Drop for Page {
 
 #[test]
 fn the_page_in_chromium() {
+    in_chromium("browser.mjs", "answers", CHECKS);
+}
+
+#[test]
+fn the_page_of_traffic_in_chromium() {
+    in_chromium("traffic_browser.mjs", "traffic", TRAFFIC_CHECKS);
+}
+
+/// Runs a script that makes so many checks of the page.
+fn in_chromium(script: &str, fixtures: &str, wanted: usize) {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/examples");
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "/usr/bin/chromium".to_owned());
     for needed in [
@@ -96,12 +108,12 @@ fn the_page_in_chromium() {
     }
     let world = World::new();
     let page = Page::start(&world);
-    let script = Command::new("node")
-        .arg(examples.join("browser.mjs"))
+    let output = Command::new("node")
+        .arg(examples.join(script))
         .arg(&page.url)
-        .arg(examples.join("../../fixtures/answers"))
+        .arg(examples.join("../../fixtures").join(fixtures))
         .output();
-    let ran = Ran::of(script.unwrap());
+    let ran = Ran::of(output.unwrap());
     let checks: Vec<Value> = ran
         .out
         .lines()
@@ -116,7 +128,7 @@ fn the_page_in_chromium() {
         "{failed:#?}\n{}",
         ran.err
     );
-    assert_eq!(checks.len(), CHECKS, "{ran:?}");
+    assert_eq!(checks.len(), wanted, "{ran:?}");
     eprintln!("{}", ran.err);
 }
 

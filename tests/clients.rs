@@ -24,10 +24,24 @@ enum Over {
     Http(&'static str),
     /// At a path of `glovebox serve --external`, with its token and its certificate authority.
     Https(&'static str),
+    /// At a path of `glovebox serve`, through `glovebox bridge`.
+    Bridge(&'static str),
 }
 
 /// Runs a script with a client, unless the client is not there.
 fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: usize) {
+    run_with(over, interpreter, installed, script, expected, &[]);
+}
+
+/// As [`run`], with settings of the server.
+fn run_with(
+    over: Over,
+    interpreter: &Path,
+    installed: &str,
+    script: &str,
+    expected: usize,
+    settings: &[(&str, &str)],
+) {
     if !folder().join(installed).exists() {
         let missing = format!("{installed} is not installed: tests/clients/prepare does that");
         assert!(
@@ -49,7 +63,8 @@ fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: 
     for command in [&mut command, &mut serve] {
         command
             .env("GLOVEBOX_UPSTREAM", &simulator.url)
-            .env("BRAVE_ANSWERS_KEY", "a-key-for-tests");
+            .env("BRAVE_ANSWERS_KEY", "a-key-for-tests")
+            .envs(settings.iter().copied());
     }
     serve.args(["serve", "--json", "--listen", ":0"]);
     if matches!(over, Over::Https(_)) {
@@ -57,7 +72,9 @@ fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: 
     }
     let serve = (!matches!(over, Over::Stdio)).then(|| Serve::spawn(serve));
     let target = match (over, &serve) {
-        (Over::Http(path), Some(serve)) => format!("http://127.0.0.1:{}{path}", serve.port),
+        (Over::Http(path) | Over::Bridge(path), Some(serve)) => {
+            format!("http://127.0.0.1:{}{path}", serve.port)
+        }
         (Over::Https(path), Some(serve)) => {
             let ca = serve.ca.as_ref().unwrap();
             let token = std::fs::read_to_string(state.path().join("state/token")).unwrap();
@@ -72,6 +89,7 @@ fn run(over: Over, interpreter: &Path, installed: &str, script: &str, expected: 
     let output = command
         .arg(folder().join(script))
         .arg(target)
+        .args(matches!(over, Over::Bridge(_)).then_some(PROGRAM))
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -245,4 +263,79 @@ fn npm_client_2_over_sse() {
 #[test]
 fn python_2_over_sse() {
     python_2(Over::Http("/sse"), 9);
+}
+
+/// A limit that every call is above.
+const ASKS: [(&str, &str); 1] = [("GLOVEBOX_CONFIRM_OVER_USD", "0.01")];
+
+fn npm_client_2_approves(over: Over, expected: usize) {
+    let installed = "node_modules/@modelcontextprotocol/client";
+    let node = Path::new("node");
+    run_with(over, node, installed, "approve.mjs", expected, &ASKS);
+}
+
+fn python_2_approves(over: Over, expected: usize) {
+    let python = folder().join(".venv/bin/python");
+    let installed = ".venv/bin/python";
+    run_with(over, &python, installed, "approve.py", expected, &ASKS);
+}
+
+#[test]
+fn npm_client_2_asks_a_person_over_stdio() {
+    npm_client_2_approves(Over::Stdio, 8);
+}
+
+#[test]
+fn npm_client_2_asks_a_person_over_streamable_http() {
+    npm_client_2_approves(Over::Http("/mcp"), 8);
+}
+
+#[test]
+fn npm_client_2_asks_a_person_over_sse() {
+    npm_client_2_approves(Over::Http("/sse"), 4);
+}
+
+#[test]
+fn python_2_asks_a_person_over_stdio() {
+    python_2_approves(Over::Stdio, 9);
+}
+
+#[test]
+fn python_2_asks_a_person_over_streamable_http() {
+    python_2_approves(Over::Http("/mcp"), 9);
+}
+
+#[test]
+fn python_2_asks_a_person_over_sse() {
+    python_2_approves(Over::Http("/sse"), 4);
+}
+
+#[test]
+fn npm_sdk_1_through_the_bridge() {
+    npm_sdk_1(Over::Bridge("/mcp"), 9);
+}
+
+#[test]
+fn npm_client_2_through_the_bridge() {
+    npm_client_2(Over::Bridge("/mcp"), 27);
+}
+
+#[test]
+fn python_2_through_the_bridge() {
+    python_2(Over::Bridge("/mcp"), 28);
+}
+
+#[test]
+fn npm_sdk_1_through_the_bridge_over_sse() {
+    npm_sdk_1(Over::Bridge("/sse"), 9);
+}
+
+#[test]
+fn npm_client_2_through_the_bridge_over_sse() {
+    npm_client_2(Over::Bridge("/sse"), 9);
+}
+
+#[test]
+fn python_2_through_the_bridge_over_sse() {
+    python_2(Over::Bridge("/sse"), 9);
 }

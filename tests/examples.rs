@@ -129,16 +129,58 @@ fn every_vector_in_python() {
     }
 }
 
-#[test]
-fn the_transpiled_component_is_the_committed_one() {
-    let recorded =
-        std::fs::read_to_string(root().join("web/answers/component/source.sha256")).unwrap();
-    let component = std::fs::read(root().join("guest/dist/answers.wasm")).unwrap();
-    assert_eq!(
-        recorded.trim(),
-        sha256(&component),
-        "guest/dist/answers.wasm has changed: run tests/examples/transpile"
+/// Runs a script over the vectors of the traffic component; each must say of itself that it passes.
+fn traffic_vectors(mut command: Command) {
+    let folder = root().join("fixtures/traffic");
+    let ran = Ran::of(command.arg(&folder).output().unwrap());
+    let mut names: Vec<String> = std::fs::read_dir(folder.join("vectors"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert!(names.len() > 100, "only {} vectors", names.len());
+    for line in ran.out.lines() {
+        let found: Value = serde_json::from_str(line).unwrap();
+        assert!(found["problem"].is_null(), "{line}");
+        names.retain(|name| found["name"] != *name);
+    }
+    assert!(
+        names.is_empty() && ran.code == Some(0),
+        "left out: {names:?}, {}",
+        ran.err
     );
+}
+
+#[test]
+fn every_vector_of_traffic_in_node() {
+    if prepared("node_modules") {
+        let mut node = Command::new("node");
+        node.arg(examples().join("traffic_vectors.mjs"));
+        traffic_vectors(node);
+    }
+}
+
+#[test]
+fn every_vector_of_traffic_in_python() {
+    if prepared(".venv") {
+        let mut script = Command::new(python());
+        script.arg(examples().join("traffic_vectors.py"));
+        traffic_vectors(script);
+    }
+}
+
+#[test]
+fn the_transpiled_components_are_the_committed_ones() {
+    for name in ["answers", "traffic"] {
+        let recorded = root().join(format!("web/{name}/component/source.sha256"));
+        let recorded = std::fs::read_to_string(recorded).unwrap();
+        let component = std::fs::read(root().join(format!("guest/dist/{name}.wasm"))).unwrap();
+        assert_eq!(
+            recorded.trim(),
+            sha256(&component),
+            "guest/dist/{name}.wasm has changed: run tests/examples/transpile"
+        );
+    }
 }
 
 #[test]
@@ -147,26 +189,25 @@ fn transpiling_again_gives_the_same_files() {
         return;
     }
     let out = tempfile::tempdir().unwrap();
-    let again = out.path().join("component");
-    let ran = Ran::of(
-        Command::new(examples().join("transpile"))
-            .arg(&again)
-            .output()
-            .unwrap(),
-    );
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    for file in [
-        "answers.js",
-        "answers.core.wasm",
-        "answers.core2.wasm",
-        "answers.core3.wasm",
-        "answers.d.ts",
-    ] {
-        let committed = std::fs::read(root().join("web/answers/component").join(file)).unwrap();
-        assert!(
-            std::fs::read(again.join(file)).unwrap() == committed,
-            "{file} differs: run tests/examples/transpile"
+    for name in ["answers", "traffic"] {
+        let again = out.path().join(name);
+        let ran = Ran::of(
+            Command::new(examples().join("transpile"))
+                .arg(name)
+                .arg(&again)
+                .output()
+                .unwrap(),
         );
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let committed = root().join(format!("web/{name}/component"));
+        for kind in ["js", "core.wasm", "core2.wasm", "core3.wasm", "d.ts"] {
+            let file = format!("{name}.{kind}");
+            assert!(
+                std::fs::read(again.join(&file)).unwrap()
+                    == std::fs::read(committed.join(&file)).unwrap(),
+                "{file} differs: run tests/examples/transpile"
+            );
+        }
     }
 }
 

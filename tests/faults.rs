@@ -1,20 +1,20 @@
-//! Every scenario and every golden vector over real sockets: outcome, exit status, message, retries.
+//! Every scenario and golden vector over real sockets: outcome, exit status, message and retries.
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ran, Simulated, World, each};
+use crate::support::{Ran, Simulator, World, each};
 use serde_json::{Value, json};
 
-fn at_once() -> (World, Simulated) {
+fn setup() -> (World, Simulator) {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     (world, simulator)
 }
 
-/// Every refusal and fault: exit status and message, for both commands.
+/// Every refusal and fault, with its exit status and message, for both commands.
 #[test]
 fn every_fault_has_its_exit_status_and_message() {
-    let (_world, simulator) = at_once();
+    let (_world, simulator) = setup();
     let cases: &[(&str, i32, &str)] = &[
         ("error-400-plan", 3, "plan"),
         ("error-402", 4, "spend cap"),
@@ -57,8 +57,8 @@ fn every_fault_has_its_exit_status_and_message() {
 }
 
 #[test]
-fn what_had_come_is_given_and_kept_after_a_fault() {
-    let (world, simulator) = at_once();
+fn the_partial_result_is_printed_and_stored_after_a_fault() {
+    let (world, simulator) = setup();
     let ran = world.call(&simulator, &["ask", "sim:reset Are tides predictable?"]);
     assert!(ran.out.contains("Are tides"), "{ran:?}");
     assert!(ran.err.contains("kept: glovebox jobs result "), "{ran:?}");
@@ -81,10 +81,10 @@ fn what_had_come_is_given_and_kept_after_a_fault() {
     );
 }
 
-/// Nothing that was asked for is passed over in silence, and nothing is paid for that cannot be given.
+/// Invalid options are refused before anything is sent, and never ignored.
 #[test]
-fn what_cannot_be_done_is_refused_before_anything_is_sent() {
-    let (world, simulator) = at_once();
+fn invalid_options_are_refused_before_anything_is_sent() {
+    let (world, simulator) = setup();
     let folder = world.path().to_str().unwrap().to_owned();
     let cases: &[(&[&str], i32, &str)] = &[
         (
@@ -120,11 +120,11 @@ fn what_cannot_be_done_is_refused_before_anything_is_sent() {
     assert_eq!(simulator.log().len(), 0);
 }
 
-/// The answer is paid for by then, so it is told where it is.
+/// The answer was paid for, so the message says where it is stored.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_answer_that_cannot_be_printed_is_kept() {
-    let (world, simulator) = at_once();
+fn an_answer_that_cannot_be_printed_is_stored() {
+    let (world, simulator) = setup();
     let mut command = world.calling(&simulator, &["ask", "why?"]);
     command.stdout(std::fs::File::create("/dev/full").unwrap());
     let ran = Ran::of(command.output().unwrap());
@@ -137,22 +137,22 @@ fn an_answer_that_cannot_be_printed_is_kept() {
 }
 
 #[test]
-fn an_endless_reply_ends_by_its_deadline() {
+fn an_endless_reply_ends_at_its_deadline() {
     let world = World::new();
-    // At once it would come to the limit of its size before.
-    let simulator = Simulated::start(&world, &["--pace", "0.05"]);
+    // At pace 0 the reply would reach the size limit first.
+    let simulator = Simulator::start("0.05");
     let ran = world.call(
         &simulator,
         &["ask", "--timeout-answer", "2s", "sim:endless why?"],
     );
     assert_eq!(ran.code, Some(5), "{}", ran.err);
     assert!(ran.err.contains("not complete within 2 s"), "{}", ran.err);
-    simulator.wait_for("the drop", |log| log[0]["end"] == "dropped");
+    simulator.wait_for_log("the drop", |log| log[0]["end"] == "dropped");
 }
 
 #[test]
-fn an_endless_reply_ends_by_its_size_too() {
-    let (world, simulator) = at_once();
+fn an_endless_reply_ends_at_its_size_limit() {
+    let (world, simulator) = setup();
     let ran = world.call(&simulator, &["ask", "sim:endless why?"]);
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert!(
@@ -160,13 +160,13 @@ fn an_endless_reply_ends_by_its_size_too() {
         "{}",
         ran.err
     );
-    simulator.wait_for("the drop", |log| log[0]["end"] == "dropped");
+    simulator.wait_for_log("the drop", |log| log[0]["end"] == "dropped");
 }
 
-/// Retries only where nothing can have been billed.
+/// Requests are retried only if nothing can have been billed.
 #[test]
-fn retries_by_the_rules() {
-    let (_world, simulator) = at_once();
+fn only_free_requests_are_retried() {
+    let (_world, simulator) = setup();
     let count = |question: &str| {
         let log = simulator.log();
         log.iter()
@@ -193,10 +193,10 @@ fn retries_by_the_rules() {
     });
 }
 
-/// Every golden vector over a real socket, as it is and compressed and cut at random places.
+/// Every golden vector over a real socket, unchanged, compressed, and split at random positions.
 #[test]
-fn every_vector_gives_its_outcome() {
-    let (_world, simulator) = at_once();
+fn every_vector_has_its_outcome() {
+    let (_world, simulator) = setup();
     let mut vectors: Vec<PathBuf> =
         std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/answers"))
             .unwrap()
@@ -233,7 +233,7 @@ fn every_vector_gives_its_outcome() {
     });
 }
 
-/// Messages that the vector leaves open are left out, and warnings are compared by code.
+/// Removes messages that the vector does not specify, and reduces warnings to their codes.
 fn comparable(mut outcome: Value, expected: &Value) -> Value {
     if expected["error"]["message"] == "*" {
         outcome["error"]["message"] = json!("*");

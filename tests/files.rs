@@ -1,4 +1,4 @@
-//! Files that commands write: what kind of file is there before, and what must not change about it.
+//! Files that commands write: what is kept of each kind of existing file.
 
 use std::fs;
 use std::io::Read as _;
@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::support::{Ran, Simulated, World, finish};
+use crate::support::{Ran, Simulator, World, finish};
 
 const QUICK: [&str; 5] = ["ask", "--simulate", "--pace", "0", "--output"];
 
@@ -28,7 +28,7 @@ fn ask_into(world: &World, path: &Path) -> Ran {
     world.run(&[&QUICK[..], &[path, "tides"]].concat())
 }
 
-/// A folder in the world that holds nothing else.
+/// Returns an empty folder in the world.
 fn folder(world: &World) -> PathBuf {
     let folder = world.path().join("here");
     fs::create_dir(&folder).unwrap();
@@ -55,7 +55,7 @@ fn a_regular_file_keeps_its_mode_and_nothing_else_is_left() {
 }
 
 #[test]
-fn a_link_stays_and_its_target_is_written_also_where_there_was_none() {
+fn a_link_remains_and_its_target_is_written_even_if_missing() {
     let world = World::new();
     let folder = folder(&world);
     let elsewhere = world.path().join("elsewhere");
@@ -86,7 +86,7 @@ fn a_link_stays_and_its_target_is_written_also_where_there_was_none() {
 }
 
 #[test]
-fn every_name_of_a_file_has_the_new_text() {
+fn all_hard_links_have_the_new_content() {
     let world = World::new();
     let folder = folder(&world);
     let (first, second) = (folder.join("first"), folder.join("second"));
@@ -100,7 +100,7 @@ fn every_name_of_a_file_has_the_new_text() {
 }
 
 #[test]
-fn a_pipe_is_written_through() {
+fn a_pipe_is_written_in_place() {
     let world = World::new();
     let folder = folder(&world);
     let pipe = folder.join("pipe");
@@ -129,9 +129,9 @@ fn a_pipe_is_written_through() {
     assert_eq!(names(&folder), ["pipe"]);
 }
 
-/// A device of the test's own, so that a fault replaces none of the system's. Only root can make one.
+/// A device of the test, so that a fault does not replace one of the system. Only root can create it.
 #[test]
-fn a_device_stays_a_device() {
+fn a_device_remains_a_device() {
     let world = World::new();
     let folder = folder(&world);
     let device = folder.join("null");
@@ -151,10 +151,10 @@ fn a_device_stays_a_device() {
 }
 
 #[test]
-fn no_signal_leaves_a_temporary_file() {
+fn signals_leave_no_temporary_file() {
     for signal in ["TERM", "INT", "HUP", "KILL"] {
         let world = World::new();
-        let simulator = Simulated::start(&world, &["--pace", "0"]);
+        let simulator = Simulator::start("0");
         let folder = folder(&world);
         let file = folder.join("answer");
         let arguments = [
@@ -177,7 +177,7 @@ fn no_signal_leaves_a_temporary_file() {
         let killed = Command::new("kill").args(["-s", signal, &id]).status();
         assert!(killed.unwrap().success());
         let ran = finish(child);
-        // An interrupt keeps what had come, and a terminal that is closed does not end the call.
+        // An interrupt keeps the partial result, and a closed terminal does not end the call.
         let left = names(&folder);
         assert!(
             left.is_empty() || ["INT", "HUP"].contains(&signal) && left == ["answer"],

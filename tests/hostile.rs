@@ -1,5 +1,5 @@
-//! Hostile replies through the component: what each kind costs in time and memory, and that a reply that was paid for comes out
-//! whole.
+//! Hostile replies in the component: the time and memory of each kind, and that replies that were paid for are read
+//! completely.
 
 use std::hint::black_box;
 
@@ -11,19 +11,19 @@ mod clock;
 #[path = "../guest/answers/tests/common/hostile.rs"]
 mod replies;
 
-/// The text limit of a stream by default.
+/// The default text limit of a stream in bytes.
 const TEXT_BYTES: usize = 8 << 20;
 
-/// How many times the time of prose a byte may take.
-const MOST: f64 = 10.0;
+/// The largest time per byte, as a multiple of the time of prose.
+const MAX_RATIO: f64 = 10.0;
 
-/// The same for a reply that is full of whole tags, each of which is kept and handed out as an event.
-const MOST_OF_RECORDS: f64 = 30.0;
+/// The same limit for replies that consist of tags, each of which becomes an event.
+const MAX_RATIO_OF_TAGS: f64 = 30.0;
 
-/// Tries until a ratio is believed to be bad.
-const TRIES: usize = 4;
+/// The number of measurements before a ratio fails.
+const ATTEMPTS: usize = 4;
 
-/// The component, whose streams may take three times the text limit of memory.
+/// Returns the component with a memory limit of three times the text limit.
 fn component() -> Answers {
     let config = AnswersConfig {
         component: None,
@@ -51,7 +51,7 @@ fn mode(reply: &replies::Hostile) -> Mode {
     }
 }
 
-/// The largest reply that fits one line takes the most memory, and a longer one the longest.
+/// The largest reply that fits in one line needs the most memory, and a longer one the most time.
 #[test]
 fn no_reply_takes_three_times_the_text_limit_of_memory() {
     let answers = component();
@@ -77,15 +77,19 @@ fn no_reply_takes_much_longer_than_prose() {
         clock::cost(|| drop(read(&answers, mode, bytes))) * 1e9 / bytes.len() as f64
     };
     let [many, one] = [replies::prose(1_000_000), replies::prose_in_one(1_000_000)].map(|bytes| {
-        let all = (0..TRIES).map(|_| nanoseconds(Mode::Answer, &bytes));
+        let all = (0..ATTEMPTS).map(|_| nanoseconds(Mode::Answer, &bytes));
         all.fold(f64::MAX, f64::min)
     });
     let mut slow = String::new();
     for reply in replies::all(1_000_000) {
         let plain = if reply.one_delta { one } else { many };
-        let most = if reply.records { MOST_OF_RECORDS } else { MOST };
+        let most = if reply.records {
+            MAX_RATIO_OF_TAGS
+        } else {
+            MAX_RATIO
+        };
         let mut ratio = f64::MAX;
-        for _ in 0..TRIES {
+        for _ in 0..ATTEMPTS {
             ratio = ratio.min(nanoseconds(mode(&reply), &reply.bytes) / plain);
             if ratio <= most {
                 break;
@@ -101,10 +105,10 @@ fn no_reply_takes_much_longer_than_prose() {
     );
 }
 
-/// A cost that took 90 µs to read ended a reply of 1 MB by the CPU bound; answers that superseded one another, by the memory
-/// bound.
+/// Regressions: a cost that took 90 µs to parse reached the CPU limit for a reply of 1 MB, and replaced answers reached
+/// the memory limit.
 #[test]
-fn what_was_paid_for_comes_out_whole() {
+fn replies_that_were_paid_for_are_complete() {
     let answers = component();
     let costs = r#"<usage>{\"X-Request-Queries\":1,\"X-Request-Total-Cost\":1e-1150}</usage>"#;
     for (research, content, times) in [

@@ -1,10 +1,10 @@
-//! Jobs from outside: real processes that are really killed, on one store.
+//! Tests of jobs with real processes, which are killed, on one store.
 
+mod concurrent;
 mod dead;
 mod faults;
 mod limiter;
 mod moved;
 mod stops;
-mod store;
-mod storm;
+pub mod store;
 mod workers;

@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders, from the edge inwards: each may import those of its own row and of the rows after it.
-const LAYERS: [&[&str]; 8] = [
+const LAYERS: [&[&str]; 9] = [
     &["cli"],
     &["transport", "wasi"],
     &["mcp", "rpc"],
     &["settings", "simulator"],
-    &["jobs"],
+    &["policy"],
+    &["jobs", "traffic"],
     &["upstream"],
     &["answers"],
     &["sandbox", "money", "files", "secrets", "exit"],

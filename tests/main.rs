@@ -8,7 +8,9 @@
     missing_docs
 )]
 
+mod architecture;
 mod ask;
+mod bridge;
 mod browser;
 mod caps;
 mod clients;
@@ -17,6 +19,7 @@ mod connect_http;
 mod examples;
 mod faults;
 mod files;
+mod help;
 mod hostile;
 mod http;
 mod jobs;
@@ -28,7 +31,9 @@ mod mcp_jobs;
 mod mcp_life;
 mod mcp_structured;
 mod mcp_trap;
+mod messages;
 mod network;
+mod policy;
 mod replay;
 mod rpc;
 mod run;
@@ -39,5 +44,7 @@ mod streams;
 mod support;
 mod surroundings;
 mod terminal;
+mod terminal_layout;
+mod traffic;
 mod traps;
 mod upstream;

@@ -1,4 +1,4 @@
-//! `glovebox run` from outside: what a component gets, what it does not, and what stops it.
+//! `glovebox run`: what a component can access, and what stops it.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::support::command::{self, QuestionOptions};
-use crate::support::{KEY, Ran, Served, Simulated, World, finish, http, read_request};
+use crate::support::{KEY, Ran, Served, Simulator, World, finish, http, read_request};
 
-/// What a guest finds in place of the key.
+/// The value of the key variable in the environment of the guest.
 const PLACEHOLDER: &str = "glovebox-puts-the-key-here";
 
-/// The component that asks.
+/// Returns the path of the component that asks a question.
 pub fn ask() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest/dist/ask.wasm");
     path.display().to_string()
 }
 
-/// A command component from the text of its core module.
+/// Encodes a text module as a command component.
 fn component(world: &World, module: &str) -> String {
     let text = format!(
         r#"(component
@@ -35,7 +35,7 @@ fn component(world: &World, module: &str) -> String {
 #[test]
 fn an_answer_through_the_sandbox() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let ran = world.call(
         &simulator,
         &["run", &ask(), "sim:citations", "iron", "bridges"],
@@ -54,9 +54,9 @@ fn an_answer_through_the_sandbox() {
 }
 
 #[test]
-fn research_as_json_is_what_the_host_gives() {
+fn research_as_json_equals_that_of_the_host() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let ran = world.call(
         &simulator,
         &["run", &ask(), "--research", "--json", "sim:research-3 heat"],
@@ -76,7 +76,7 @@ fn the_simulator_can_be_its_upstream() {
 #[test]
 fn the_guest_never_holds_the_key() {
     let world = World::new();
-    // An origin that tells its client all that it was told.
+    // An origin that returns the request.
     let echo = Served::with(|mut stream| {
         let request = read_request(&mut stream).to_lowercase();
         let line = |name: &str| {
@@ -88,7 +88,7 @@ fn the_guest_never_holds_the_key() {
         };
         let token = line("x-subscription-token");
         let real = request.contains(&KEY.to_lowercase());
-        // In its own case, cut in the middle, as a real echo would be.
+        // Split the key between two writes and change its case, as an echo may do.
         let (first, second) = KEY.split_at(7);
         let body = format!("{token} {real} {first}");
         let reply = http(&format!(
@@ -115,9 +115,9 @@ fn the_guest_never_holds_the_key() {
 }
 
 #[test]
-fn another_origin_is_refused_by_name_and_never_connected_to() {
+fn another_origin_is_named_and_never_connected_to() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let other = Served::start(http("data: [DONE]\n\n"));
     let ran = world.call(&simulator, &["run", &ask(), "--upstream", &other.url, "x"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -132,9 +132,9 @@ fn another_origin_is_refused_by_name_and_never_connected_to() {
 }
 
 #[test]
-fn requests_beyond_the_allowed_are_refused_by_name() {
+fn requests_beyond_the_limit_are_refused() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let ran = world.call(&simulator, &["run", "--max-requests", "0", &ask(), "x"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("--max-requests"), "{ran:?}");
@@ -142,9 +142,9 @@ fn requests_beyond_the_allowed_are_refused_by_name() {
 }
 
 #[test]
-fn a_redirect_is_handed_over_and_not_followed() {
+fn a_redirect_is_returned_and_not_followed() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let ran = world.call(&simulator, &["run", &ask(), "sim:redirect", "x"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("redirect"), "{ran:?}");
@@ -152,9 +152,9 @@ fn a_redirect_is_handed_over_and_not_followed() {
 }
 
 #[test]
-fn a_bad_key_and_a_broken_stream_are_told_in_words() {
+fn an_invalid_key_and_a_broken_stream_are_reported() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     for (scenario, words) in [
         ("sim:error-422-key", "key"),
         ("sim:error-midstream", "error"),
@@ -170,13 +170,13 @@ fn a_bad_key_and_a_broken_stream_are_told_in_words() {
 #[test]
 fn a_gzipped_reply_is_read() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let ran = world.call(&simulator, &["run", &ask(), "sim:gzip", "x"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }
 
 #[test]
-fn it_has_no_other_environment_and_says_so_without_a_key() {
+fn it_has_no_other_environment_and_reports_a_missing_key() {
     let world = World::new();
     let mut command = world.command(&["run", &ask(), "x"]);
     command.env("GLOVEBOX_UPSTREAM", "http://127.0.0.1:1");
@@ -186,7 +186,7 @@ fn it_has_no_other_environment_and_says_so_without_a_key() {
 }
 
 #[test]
-fn an_endless_loop_is_stopped() {
+fn an_endless_loop_reaches_the_cpu_limit() {
     let world = World::new();
     let bad = component(
         &world,
@@ -203,7 +203,7 @@ fn an_endless_loop_is_stopped() {
     );
 }
 
-/// The total time is heard while the guest runs, too.
+/// The total time limit is enforced while the guest runs.
 #[test]
 fn an_endless_loop_ends_with_the_total_time() {
     let world = World::new();
@@ -220,7 +220,7 @@ fn an_endless_loop_ends_with_the_total_time() {
 }
 
 #[test]
-fn a_giant_table_is_refused_by_name() {
+fn a_giant_table_is_refused() {
     let world = World::new();
     let bad = component(
         &world,
@@ -236,10 +236,10 @@ fn a_giant_table_is_refused_by_name() {
 }
 
 #[test]
-fn waiting_is_not_running() {
+fn waiting_does_not_count_as_cpu_time() {
     let world = World::new();
-    // At this pace the reply takes longer than the guest itself may run.
-    let simulator = Simulated::start(&world, &["--pace", "1.5"]);
+    // At this pace the reply takes longer than the CPU limit of the guest.
+    let simulator = Simulator::start("1.5");
     let start = Instant::now();
     let ran = world.call(&simulator, &["run", &ask(), "tides"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -253,21 +253,21 @@ fn waiting_is_not_running() {
 #[test]
 fn a_stalled_upstream_ends_with_the_total_time() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let ran = world.call(
         &simulator,
         &["run", "--max-seconds", "2", &ask(), "sim:stall", "x"],
     );
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("--max-seconds"), "{ran:?}");
-    simulator.wait_for("the connection gone", |log| {
+    simulator.wait_for_log("the connection gone", |log| {
         log.iter()
             .all(|entry| !entry["end"].is_null() || !entry["ended"].is_null())
     });
 }
 
 #[test]
-fn a_memory_hog_is_stopped_by_name() {
+fn the_memory_limit_is_enforced_and_named() {
     let world = World::new();
     let bad = component(
         &world,
@@ -282,7 +282,7 @@ fn a_memory_hog_is_stopped_by_name() {
 }
 
 #[test]
-fn a_trap_and_a_failure_of_its_own_are_told_apart() {
+fn a_trap_differs_from_a_reported_failure() {
     let world = World::new();
     let trap = world.run(&[
         "run",
@@ -313,7 +313,7 @@ fn a_trap_and_a_failure_of_its_own_are_told_apart() {
 }
 
 #[test]
-fn what_is_no_command_is_refused_with_the_reason() {
+fn a_file_that_is_not_a_command_is_refused_with_the_reason() {
     let world = World::new();
     let parser = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest/dist/answers.wasm");
     let ran = world.run(&["run", &parser.display().to_string()]);
@@ -334,11 +334,11 @@ fn what_is_no_command_is_refused_with_the_reason() {
 #[test]
 fn a_request_counts_and_one_beyond_the_budget_is_refused_with_the_sum() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let budget = ["--budget-usd-per-day", "0.10", "run"];
     let first = world.call(&simulator, &[&budget[..], &[&ask(), "x"]].concat());
     assert_eq!(first.code, Some(0), "{first:?}");
-    // A stream's cost is not read outside of the component, so the reservation of $0.06 stands.
+    // The host does not read the cost of a stream that a component gets, so the reservation of $0.06 remains.
     let second = world.call(&simulator, &[&budget[..], &[&ask(), "x"]].concat());
     assert_eq!(second.code, Some(1), "{second:?}");
     assert!(
@@ -373,8 +373,8 @@ fn a_request_counts_and_one_beyond_the_budget_is_refused_with_the_sum() {
     assert_eq!(jobs.code, Some(0), "{jobs:?}");
 }
 
-/// A server that answers everyone and keeps the heads of all requests.
-fn heads() -> (Served, Arc<Mutex<Vec<String>>>) {
+/// Starts a server that answers every request and records the heads of all requests.
+fn record_heads() -> (Served, Arc<Mutex<Vec<String>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&seen);
     let served = Served::with(move |mut stream| {
@@ -396,7 +396,7 @@ fn run_against(world: &World, upstream: &str, args: &[&str]) -> Ran {
 #[test]
 fn the_host_header_is_the_origin_s_and_no_user_name_passes() {
     let world = World::new();
-    let (served, seen) = heads();
+    let (served, seen) = record_heads();
     let authority = served.url.strip_prefix("http://").unwrap();
     let asking = |authority: &str| {
         command::asking(
@@ -422,9 +422,9 @@ fn the_host_header_is_the_origin_s_and_no_user_name_passes() {
 }
 
 #[test]
-fn only_methods_that_read_or_ask_pass() {
+fn only_get_head_and_post_are_allowed() {
     let world = World::new();
-    let (served, seen) = heads();
+    let (served, seen) = record_heads();
     let authority = served.url.strip_prefix("http://").unwrap();
     for (method, name) in [
         (0, "GET"),
@@ -463,7 +463,7 @@ fn only_methods_that_read_or_ask_pass() {
 #[test]
 fn the_bodies_of_open_requests_are_bounded_together() {
     let world = World::new();
-    let (served, seen) = heads();
+    let (served, seen) = record_heads();
     let guest = command::asking(
         world.path(),
         &QuestionOptions {
@@ -476,10 +476,10 @@ fn the_bodies_of_open_requests_are_bounded_together() {
     let args = ["run", "--max-requests", "1000", &guest];
     let ran = run_against(&world, &served.url, &args);
     let refused = ran.err.matches("the bodies of all open requests").count();
-    // Eight of the largest fit; none of the others is read.
+    // Eight bodies of the largest size fit. None of the others is read.
     assert_eq!(refused, 32, "{ran:?}");
     assert!(seen.lock().unwrap().is_empty());
-    // One body alone is bounded too, and does not count as a request.
+    // A single body is limited as well, and its request is not counted.
     let guest = command::asking(
         world.path(),
         &QuestionOptions {
@@ -495,7 +495,7 @@ fn the_bodies_of_open_requests_are_bounded_together() {
 }
 
 #[test]
-fn a_time_that_no_clock_holds_is_bad_usage() {
+fn a_time_limit_that_overflows_is_invalid_usage() {
     let world = World::new();
     for seconds in ["18446744073709551615", "86401", "0", "-1", "1e3", "soon"] {
         let limit = format!("--max-seconds={seconds}");
@@ -527,7 +527,7 @@ fn only_a_regular_file_is_read_as_a_component() {
 #[test]
 fn the_time_to_compile_counts() {
     let world = World::new();
-    // Some seconds of work for the compiler, and none for the guest.
+    // A module that takes seconds to compile and does nothing.
     let mut module = String::from("(func (export \"run\") (result i32) (i32.const 0))");
     let adds =
         "(local.set 0 (i32.add (local.get 0) (i32.mul (local.get 0) (local.get 1))))".repeat(2000);
@@ -543,9 +543,9 @@ fn the_time_to_compile_counts() {
 }
 
 #[test]
-fn the_rate_that_is_set_holds() {
+fn the_configured_rate_is_enforced() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     let children: Vec<_> = (0..4)
         .map(|_| {
             let args = ["--requests-per-second", "1", "run", &ask(), "x"];
@@ -568,7 +568,7 @@ fn the_rate_that_is_set_holds() {
 }
 
 #[test]
-fn simulated_requests_are_no_money() {
+fn simulated_requests_cost_no_money() {
     let world = World::new();
     let ran = world.run(&[
         "--simulate",

@@ -1,9 +1,9 @@
-//! The sandbox against guests that misbehave: each ends its own session with its own named error within its bound,
-//! and the next session of the same component works. All of it holds for two worlds: the one of the answers
-//! component, and a tiny one that is known here alone.
+//! The sandbox with guests that misbehave. Each guest ends its own session with a specific error within its bound, and
+//! the next session of the same component works. The tests run for three worlds: those of the
+//! answers and the traffic component, and a small one that is defined here.
 //!
-//! The guests are whole components, made here: a few lines of core WebAssembly under the WIT of their world.
-//! Input whose first byte is `!` does the deed; any other is answered properly.
+//! The guests are components built from text modules. They misbehave for input that begins with `!` and answer all
+//! other input correctly.
 
 mod tiny;
 
@@ -12,26 +12,28 @@ use std::time::{Duration, Instant};
 
 use glovebox::answers::{Answers, AnswersConfig, AnswersWorld, EventKind, Limits, Mode, Parser};
 use glovebox::sandbox::{Bounds, Component, ComponentSource, Sandbox, SandboxError, World};
+use glovebox::traffic::{Format, Import, Item, Traffic, TrafficConfig, TrafficWorld};
 use wit_parser::Resolve;
 
 use self::tiny::{Tiny, TinyWorld};
+use crate::support::any_guest::AnyGuest;
 use crate::support::guest::{Guest, ONE_EVENT, encode, push};
 
-/// CPU of a call in these tests.
+/// The CPU limit of a call.
 const CPU: Duration = Duration::from_millis(200);
-/// What a runaway may take beyond its bound on a machine that has other things to do.
+/// How much longer a call may take on a busy machine.
 const SLACK: Duration = Duration::from_secs(5);
-/// Memory of a session in these tests.
+/// The memory limit of a session.
 const MEMORY: usize = 32 << 20;
-/// Handles of a session in these tests.
+/// The handle limit of a session.
 const HANDLES: usize = 100;
-/// Output of a call in these tests.
+/// The output limit of a call.
 const OUTPUT: usize = 1 << 20;
 
 const ENDLESS: &str = "(loop $again (br $again)) unreachable";
 const RECURSE: &str = "(func $recurse (param i32) (result i32) (i32.add (i32.const 1) (call $recurse (local.get 0))))";
 
-/// A core module in parts: what it does for `!`, and what it starts with.
+/// The parts of a core module: the code that runs for `!`, and the code that runs at the start.
 #[derive(Clone, Copy)]
 struct Module<'a> {
     deed: &'a str,
@@ -53,19 +55,19 @@ impl<'a> Module<'a> {
     }
 }
 
-/// A world under test.
+/// A world that is tested.
 trait Subject: Sized + Sync {
-    /// What its errors name.
+    /// The name of the world in errors.
     const WORLD: &'static str;
-    /// Bytes of an element of the list that it returns, and where the length of its text is in it.
+    /// The size of an element of the returned list, and the offset of the length of its text.
     const ELEMENT: (u32, u32);
-    /// A session.
+    /// An open session.
     type Open: Send;
-    /// Makes the component, in a file of this folder.
+    /// Writes the component to a file in a folder.
     fn write(folder: &Path, module: Module<'_>) -> PathBuf;
     fn start(sandbox: &Sandbox, component: PathBuf, bounds: Bounds) -> Self;
     fn open(&self) -> Result<Self::Open, SandboxError>;
-    /// Calls it, and checks the answer where it gives one.
+    /// Calls the guest and checks its answer.
     fn call(open: &mut Self::Open, bytes: &[u8]) -> Result<(), SandboxError>;
 }
 
@@ -147,11 +149,62 @@ impl Subject for Component<TinyWorld> {
     }
 }
 
-/// Every test below, for each world.
+impl Subject for Traffic {
+    const WORLD: &'static str = TrafficWorld::NAME;
+    const ELEMENT: (u32, u32) = (208, 28);
+    type Open = Import;
+
+    fn write(folder: &Path, module: Module<'_>) -> PathBuf {
+        let body = format!(
+            "(local $at i32) (local $bytes i32) (local $length i32)
+             (local.set $bytes (local.get $p1)) (local.set $length (local.get $p2)) {}",
+            push(module.deed).replace("$new", "$new-reader")
+        );
+        let mut guest = AnyGuest::default();
+        guest.memory = module.memory();
+        let guest = guest
+            .with("intake#default-limits", "(i32.const 4096)")
+            .with("intake#[method]reader.push", &body)
+            .and(RECURSE)
+            .and(module.start)
+            // At 1024 a batch of one skipped item, which is at 1280: its reason is at 2048.
+            .and(
+                r#"(data (i32.const 1024) "\00\05\00\00\01\00\00\00\00")
+                   (data (i32.const 1280) "\01")
+                   (data (i32.const 1304) "\00\08\00\00\02\00\00\00")
+                   (data (i32.const 2048) "ok")"#,
+            );
+        let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit/traffic");
+        guest.write(&wit, "traffic", folder)
+    }
+
+    fn start(sandbox: &Sandbox, component: PathBuf, bounds: Bounds) -> Self {
+        let component = Some(component);
+        Self::new(sandbox, TrafficConfig { component, bounds })
+    }
+
+    fn open(&self) -> Result<Import, SandboxError> {
+        self.import(Format::Har)
+    }
+
+    fn call(open: &mut Import, bytes: &[u8]) -> Result<(), SandboxError> {
+        let items = open.push(bytes)?;
+        let [Item::Skip(skip)] = &items[..] else {
+            panic!("{items:?}");
+        };
+        assert_eq!(skip.reason, "ok");
+        Ok(())
+    }
+}
+
+/// Generates every test for each world.
 macro_rules! for_each_world {
     ($($test:ident)*) => {
         mod answers {
             $(#[test] fn $test() { super::$test::<super::Answers>(); })*
+        }
+        mod traffic {
+            $(#[test] fn $test() { super::$test::<super::Traffic>(); })*
         }
         mod tiny_world {
             $(#[test] fn $test() { super::$test::<super::Component<super::TinyWorld>>(); })*
@@ -161,16 +214,16 @@ macro_rules! for_each_world {
 
 for_each_world! {
     an_endless_loop_is_stopped
-    a_loop_is_stopped_after_a_long_rest_too
+    a_loop_after_a_long_pause_is_stopped
     a_memory_hog_is_stopped
     a_table_hog_is_stopped
-    traps_are_told_apart
+    traps_have_distinct_errors
     a_giant_list_is_refused
     leaked_handles_are_counted
-    a_guest_that_is_bad_from_the_start_is_stopped
-    what_is_no_component_of_the_world_is_refused
-    sessions_run_side_by_side_on_many_threads
-    compiled_code_is_kept_in_a_private_folder_alone
+    a_guest_that_fails_at_its_start_is_stopped
+    a_file_that_is_not_a_component_of_the_world_is_refused
+    sessions_run_concurrently_on_many_threads
+    compiled_code_is_cached_only_in_a_private_folder
 }
 
 fn bounds() -> Bounds {
@@ -187,11 +240,11 @@ fn started<S: Subject>(component: PathBuf) -> S {
     S::start(&Sandbox::default(), component, bounds())
 }
 
-/// A component, compiled.
+/// Compiles a component.
 fn compiled<S: Subject>(module: Module<'_>) -> S {
     let folder = tempfile::tempdir().unwrap();
     let subject: S = started(S::write(folder.path(), module));
-    // Compiled before the file goes away.
+    // Compile it before the file is removed.
     drop(subject.open());
     subject
 }
@@ -200,7 +253,8 @@ fn works<S: Subject>(open: &mut S::Open) {
     S::call(open, b".").unwrap();
 }
 
-/// One session is ended by the deed; one that ran beside it and one that comes after work.
+/// Runs `deed` in one session and checks that a concurrent and a later session work. Returns the error of the first
+/// session.
 fn ends_with<S: Subject>(deed: &str) -> SandboxError {
     let subject: S = compiled(Module::doing(deed));
     let mut beside = subject.open().unwrap();
@@ -211,7 +265,7 @@ fn ends_with<S: Subject>(deed: &str) -> SandboxError {
     let start = Instant::now();
     let error = S::call(&mut bad, b"!").unwrap_err();
     assert!(start.elapsed() < CPU + SLACK, "{:?}", start.elapsed());
-    // It stays ended, with the same error.
+    // The session stays ended and returns the same error.
     assert_eq!(S::call(&mut bad, b".").unwrap_err(), error);
     assert!(error.to_string().contains(S::WORLD), "{error}");
 
@@ -226,8 +280,8 @@ fn an_endless_loop_is_stopped<S: Subject>() {
     assert_eq!(error.kind(), "sandbox-cpu");
 }
 
-fn a_loop_is_stopped_after_a_long_rest_too<S: Subject>() {
-    // The clock that bounds CPU sleeps when nothing runs; it must be awake again in time.
+fn a_loop_after_a_long_pause_is_stopped<S: Subject>() {
+    // The CPU clock sleeps while nothing runs. It must wake up in time.
     let subject: S = compiled(Module::doing(ENDLESS));
     let mut open = subject.open().unwrap();
     works::<S>(&mut open);
@@ -244,7 +298,7 @@ fn a_loop_is_stopped_after_a_long_rest_too<S: Subject>() {
 }
 
 fn a_memory_hog_is_stopped<S: Subject>() {
-    // As a guest in Rust does it: grows until it may not, then aborts.
+    // A guest in Rust grows its memory until that fails, then aborts.
     let hog = "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
     let (error, world) = (ends_with::<S>(hog), S::WORLD);
     let limit = MEMORY;
@@ -267,7 +321,7 @@ fn a_table_hog_is_stopped<S: Subject>() {
     works::<S>(&mut subject.open().unwrap());
 }
 
-fn traps_are_told_apart<S: Subject>() {
+fn traps_have_distinct_errors<S: Subject>() {
     for (deed, class) in [
         ("unreachable", "unreachable"),
         ("(call $recurse (i32.const 0))", "stack-overflow"),
@@ -276,7 +330,7 @@ fn traps_are_told_apart<S: Subject>() {
             "(i32.div_u (i32.const 1) (i32.const 0))",
             "division-by-zero",
         ),
-        // Not a trap: a result that does not fit into memory.
+        // A result outside of the memory is not a trap.
         ("(i32.const -16)", "bad-value"),
     ] {
         let (error, world) = (ends_with::<S>(deed), S::WORLD);
@@ -289,8 +343,8 @@ fn a_giant_list_is_refused<S: Subject>() {
     // A list of four billion elements.
     let giant = "(i32.store (i32.const 1028) (i32.const -1)) (i32.const 1024)";
     let error = ends_with::<S>(giant);
-    assert_eq!(error.kind(), "sandbox-trap", "it cannot lie in memory");
-    // One that fits into memory, where every element holds the same long text.
+    assert_eq!(error.kind(), "sandbox-trap", "the list was read");
+    // A list that fits into memory, in which all elements have the same long text.
     let (size, length) = S::ELEMENT;
     let end = 131_072 + 400 * size;
     let alike = format!(
@@ -322,12 +376,12 @@ fn leaked_handles_are_counted<S: Subject>() {
 
 fn refused<S: Subject>(subject: &S) -> SandboxError {
     match subject.open() {
-        Ok(_) => panic!("it was opened"),
+        Ok(_) => panic!("the component was opened"),
         Err(error) => error,
     }
 }
 
-fn a_guest_that_is_bad_from_the_start_is_stopped<S: Subject>() {
+fn a_guest_that_fails_at_its_start_is_stopped<S: Subject>() {
     let looping = Module {
         start: "(func $start (loop $again (br $again))) (start $start)",
         ..Module::doing("unreachable")
@@ -340,7 +394,7 @@ fn a_guest_that_is_bad_from_the_start_is_stopped<S: Subject>() {
     assert_eq!(refused(&compiled::<S>(large)).kind(), "sandbox-memory");
 }
 
-fn what_is_no_component_of_the_world_is_refused<S: Subject>() {
+fn a_file_that_is_not_a_component_of_the_world_is_refused<S: Subject>() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("guest.wasm");
     let unusable = format!(
@@ -371,7 +425,7 @@ fn what_is_no_component_of_the_world_is_refused<S: Subject>() {
     assert!(missing.to_string().contains("cannot be read"), "{missing}");
 }
 
-fn sessions_run_side_by_side_on_many_threads<S: Subject>() {
+fn sessions_run_concurrently_on_many_threads<S: Subject>() {
     let subject: S = compiled(Module::doing(ENDLESS));
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
@@ -395,7 +449,7 @@ fn sessions_run_side_by_side_on_many_threads<S: Subject>() {
     });
 }
 
-fn compiled_code_is_kept_in_a_private_folder_alone<S: Subject>() {
+fn compiled_code_is_cached_only_in_a_private_folder<S: Subject>() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().unwrap();
@@ -411,7 +465,7 @@ fn compiled_code_is_kept_in_a_private_folder_alone<S: Subject>() {
     assert!(!kept(&private).is_empty());
     let mode = std::fs::metadata(&private).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    // A file that is damaged is no harm: it is compiled again.
+    // A damaged cache file is harmless: the component is compiled again.
     for file in files(&private) {
         std::fs::write(file, b"damaged").unwrap();
     }
@@ -420,10 +474,13 @@ fn compiled_code_is_kept_in_a_private_folder_alone<S: Subject>() {
     let open = folder.path().join("open");
     std::fs::create_dir(&open).unwrap();
     std::fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
-    assert!(kept(&open).is_empty(), "anybody could have put code there");
+    assert!(
+        kept(&open).is_empty(),
+        "a cache that others can write was used"
+    );
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten() {
@@ -437,7 +494,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// One compiler and one clock serve both worlds, and a runaway of one is no harm to the other.
+/// Both worlds share one compiler and one clock. A runaway guest of one world does not affect the other.
 #[test]
 fn two_worlds_share_a_sandbox() {
     let folder = tempfile::tempdir().unwrap();

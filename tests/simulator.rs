@@ -1,15 +1,15 @@
-//! The simulator from outside: what it checks, what it sends, what it notices.
+//! The simulator: its validation, its replies and its log.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::support::{GENEROUS, KEY, Simulated, World, post};
+use crate::support::{GENEROUS, KEY, Simulator, World, post};
 use serde_json::{Value, json};
 
-fn at_once() -> (World, Simulated) {
+fn setup() -> (World, Simulator) {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     (world, simulator)
 }
 
@@ -31,7 +31,7 @@ fn json_body(reply: &str) -> Value {
 
 #[test]
 fn the_key_is_checked_before_the_body() {
-    let (_world, simulator) = at_once();
+    let (_world, simulator) = setup();
     let reply = simulator.send(&post("nonsense", ""));
     assert_eq!(status(&reply), 422);
     let body = json_body(&reply);
@@ -55,7 +55,7 @@ fn body_ok() -> String {
 
 #[test]
 fn ranges_exclusions_and_messages_are_checked() {
-    let (_world, simulator) = at_once();
+    let (_world, simulator) = setup();
     for (extra, expected) in [
         (
             json!({"research_maximum_number_of_queries": 51}),
@@ -94,8 +94,8 @@ fn ranges_exclusions_and_messages_are_checked() {
 }
 
 #[test]
-fn every_refusal_in_its_envelope() {
-    let (_world, simulator) = at_once();
+fn every_refusal_has_its_format() {
+    let (_world, simulator) = setup();
     for (scenario, expected, code) in [
         ("error-400-plan", 400, "OPTION_NOT_IN_PLAN"),
         ("error-402", 402, "USAGE_LIMIT_EXCEEDED"),
@@ -128,20 +128,20 @@ fn every_refusal_in_its_envelope() {
 }
 
 #[test]
-fn the_rate_is_refused_once_or_for_real() {
-    let (world, simulator) = at_once();
+fn the_rate_scenario_refuses_once_and_enforce_rate_always() {
+    let (_world, simulator) = setup();
     let question = body("sim:error-429-rate why?", json!({}));
     assert_eq!(status(&simulator.post(&question)), 429);
     assert_eq!(status(&simulator.post(&question)), 200);
-    let strict = Simulated::start(&world, &["--pace", "0", "--enforce-rate"]);
+    let strict = Simulator::with_args(&["--pace", "0", "--enforce-rate"]);
     let statuses: Vec<u16> = (0..5).map(|_| status(&strict.post(&body_ok()))).collect();
     assert_eq!(&statuses[..2], [200, 200]);
     assert!(statuses.contains(&429), "{statuses:?}");
 }
 
 #[test]
-fn research_keeps_to_its_caps() {
-    let (_world, simulator) = at_once();
+fn research_stays_within_its_limits() {
+    let (_world, simulator) = setup();
     let reply = simulator.post(&body(
         "What is new?",
         json!({"enable_research": true, "research_maximum_number_of_iterations": 2,
@@ -156,8 +156,8 @@ fn research_keeps_to_its_caps() {
 }
 
 #[test]
-fn vectors_are_played_to_the_byte() {
-    let (_world, simulator) = at_once();
+fn vectors_are_sent_byte_for_byte() {
+    let (_world, simulator) = setup();
     let vector = include_bytes!("../fixtures/answers/citations.sse");
     for scenario in ["citations", "fixture/citations", "citations+split"] {
         let reply = simulator.send_bytes(&post(
@@ -182,7 +182,7 @@ fn vectors_are_played_to_the_byte() {
     assert_eq!(decoded, vector);
 }
 
-/// The body of a chunked reply.
+/// Returns the body of a chunked reply.
 fn unchunked(reply: &[u8]) -> Vec<u8> {
     let start = reply
         .windows(4)
@@ -205,8 +205,8 @@ fn unchunked(reply: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_client_that_goes_is_noticed_within_half_a_second_even_while_nothing_is_sent() {
-    let (_world, simulator) = at_once();
+fn a_disconnect_is_logged_within_half_a_second_even_while_nothing_is_sent() {
+    let (_world, simulator) = setup();
     let mut stream = TcpStream::connect(simulator.address()).unwrap();
     stream.set_read_timeout(Some(GENEROUS)).unwrap();
     stream
@@ -224,7 +224,7 @@ fn a_client_that_goes_is_noticed_within_half_a_second_even_while_nothing_is_sent
     assert_eq!(before[0]["end"], Value::Null);
     let gone = std::time::Instant::now();
     drop(stream);
-    let log = simulator.wait_for("the end", |log| !log[0]["end"].is_null());
+    let log = simulator.wait_for_log("the end", |log| !log[0]["end"].is_null());
     assert!(
         gone.elapsed() < Duration::from_millis(500),
         "{:?}",
@@ -235,8 +235,8 @@ fn a_client_that_goes_is_noticed_within_half_a_second_even_while_nothing_is_sent
 }
 
 #[test]
-fn the_log_holds_no_key_and_only_loopback_is_served() {
-    let (world, simulator) = at_once();
+fn the_log_contains_no_key_and_only_loopback_is_served() {
+    let (world, simulator) = setup();
     simulator.send(&post(
         &body_ok(),
         &format!("x-subscription-token: {KEY}\r\n"),

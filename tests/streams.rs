@@ -1,4 +1,4 @@
-//! Standard output and standard error as others leave them: closed, or never read. Neither decides how a command ends.
+//! Standard output and standard error that are closed or never read. Neither changes the exit status.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::support::server::{program, state};
 use crate::support::{Ran, World, finish};
 use serde_json::{Value, json};
 
-/// A pipe whose reader is gone.
+/// Returns a pipe without a reader.
 fn closed() -> Stdio {
     let (_, writer) = std::io::pipe().unwrap();
     writer.into()
@@ -70,7 +70,7 @@ fn a_closed_stream_changes_no_exit_status() {
     }
 }
 
-/// Runs a server over some hundred requests to the end of its input, and gives how many it answered and how it ended.
+/// Runs a server with several hundred requests. Returns the number of replies and the exit status.
 fn serve(mut command: Command) -> (usize, Option<i32>) {
     const REQUESTS: usize = 500;
     let mut child = command
@@ -119,7 +119,7 @@ fn serve(mut command: Command) -> (usize, Option<i32>) {
 }
 
 #[test]
-fn a_server_whose_standard_error_is_closed_goes_on() {
+fn a_server_with_a_closed_standard_error_continues() {
     let state = state();
     let mut command = program(state.path());
     command.stderr(closed());
@@ -127,7 +127,7 @@ fn a_server_whose_standard_error_is_closed_goes_on() {
 }
 
 #[test]
-fn a_server_whose_standard_error_is_never_read_goes_on() {
+fn a_server_with_an_unread_standard_error_continues() {
     let state = state();
     let (_unread, writer) = std::io::pipe().unwrap();
     let mut command = program(state.path());
@@ -136,7 +136,7 @@ fn a_server_whose_standard_error_is_never_read_goes_on() {
 }
 
 #[test]
-fn a_command_whose_standard_error_is_never_read_ends() {
+fn a_command_with_an_unread_standard_error_exits() {
     let world = World::new();
     let (_unread, writer) = std::io::pipe().unwrap();
     let mut command = world.command(&["ask", "--simulate", "--pace", "0", "why?"]);
@@ -150,7 +150,7 @@ fn a_command_whose_standard_error_is_never_read_ends() {
 }
 
 #[test]
-fn what_was_logged_last_is_still_written() {
+fn the_last_log_line_is_written() {
     let world = World::new();
     for _ in 0..20 {
         let ran = world.run(&["--pace", "fast", "spend"]);

@@ -1,4 +1,4 @@
-//! Odd surroundings: folders that were there before, paths and variables that are no text, a key that comes from a pipe.
+//! Unusual environments: existing folders, paths and variables that are not valid UTF-8, a key from a pipe.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -10,14 +10,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{KEY, Ran, Simulated, World};
+use crate::support::{KEY, Ran, Simulator, World};
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
 #[test]
-fn a_state_folder_that_was_there_keeps_its_mode() {
+fn an_existing_state_folder_keeps_its_mode() {
     let world = World::new();
     let folder = world.path().join("shared");
     std::fs::create_dir(&folder).unwrap();
@@ -49,7 +49,7 @@ fn a_state_folder_that_was_there_keeps_its_mode() {
 }
 
 #[test]
-fn a_path_that_is_not_text_is_no_reason_to_panic() {
+fn a_path_that_is_not_utf8_does_not_panic() {
     let world = World::new();
     let odd = world.path().join(OsStr::from_bytes(b"odd\xff"));
     std::fs::create_dir(&odd).unwrap();
@@ -75,7 +75,7 @@ fn a_path_that_is_not_text_is_no_reason_to_panic() {
     ] {
         let ran = at_home(args, Some(&state));
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
-        // Where the state would be kept cannot be written down.
+        // The path of the state cannot be printed.
         let refused = at_home(args, None);
         assert_eq!(refused.code, Some(2), "{args:?}: {refused:?}");
         assert!(
@@ -86,7 +86,7 @@ fn a_path_that_is_not_text_is_no_reason_to_panic() {
 }
 
 #[test]
-fn a_setting_that_is_not_text_is_refused_by_name() {
+fn a_setting_that_is_not_utf8_is_refused_by_name() {
     let world = World::new();
     for name in [
         "GLOVEBOX_STATE_DIR",
@@ -123,11 +123,11 @@ fn a_setting_that_is_not_text_is_refused_by_name() {
     }
 }
 
-/// A command with a key file that is the end of a pipe, as a shell's process substitution gives one.
+/// Gives a command a pipe as its key file, as process substitution of a shell does.
 fn with_piped_key(mut command: Command) -> (Command, std::io::PipeReader) {
     let (reader, mut writer) = std::io::pipe().unwrap();
     writeln!(writer, "{KEY}").unwrap();
-    // The program is started by a shell, which leaves the pipe open under this number.
+    // A shell starts the program and leaves the pipe open at this file descriptor.
     let program = command.get_program().to_owned();
     let arguments: Vec<OsString> = command.get_args().map(OsStr::to_owned).collect();
     let mut shell = Command::new("sh");
@@ -146,7 +146,7 @@ fn with_piped_key(mut command: Command) -> (Command, std::io::PipeReader) {
 #[test]
 fn a_key_from_a_pipe_is_read_once_and_reaches_the_worker() {
     let world = World::new();
-    let simulator = Simulated::start(&world, &["--pace", "0"]);
+    let simulator = Simulator::start("0");
     for args in [&["ask", "why?"][..], &["research", "why?"]] {
         let (mut command, _reader) = with_piped_key(world.calling(&simulator, args));
         let ran = Ran::of(command.output().unwrap());

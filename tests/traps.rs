@@ -1,4 +1,4 @@
-//! A component that fails in the middle of a reply: what it read before is shown and kept.
+//! A component that fails in the middle of a reply. The part that was read before is displayed and stored.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -10,17 +10,18 @@ use glovebox::sandbox::{Bounds, CHUNK_BYTES, Sandbox, SandboxError};
 use crate::support::guest::{Guest, ONE_EVENT, push};
 use crate::support::{KEY, Ran, Served, World, finish, http, read_request};
 
-/// What the guests ask for.
+/// The body of the request that the guests build.
 const BODY: &str = r#"{"model":"brave","stream":true,"messages":[]}"#;
 
-/// The answer of the outcome that `render` was given.
+/// Returns the answer of the outcome that `render` gets.
 const RENDER: &str = "
   (i32.store (i32.const 3000) (i32.load offset=28 (local.get $outcome)))
   (i32.store (i32.const 3004) (i32.load offset=32 (local.get $outcome)))
   (i32.const 3000)";
 
-/// A guest that gives `ok` for a piece, traps at the `!` in one, and has all that in its outcome.
-fn traps_at_a_mark() -> Guest {
+/// Returns a guest that reads `ok` from each chunk, traps at a `!` in a chunk, and returns everything read in its
+/// outcome.
+fn guest_that_traps() -> Guest {
     let text = "ok".repeat(100);
     let push = "
   (loop $next
@@ -31,7 +32,7 @@ fn traps_at_a_mark() -> Guest {
       (br $next))))
   (global.set $pushes (i32.add (global.get $pushes) (i32.const 1)))
   (i32.const 1024)";
-    // The answer of the outcome, which comes after the last batch.
+    // The answer of the outcome, after the last batch.
     let finish = "
   (i32.store (i32.const 8268) (i32.const 4096))
   (i32.store (i32.const 8272) (i32.mul (i32.const 2) (global.get $pushes)))
@@ -46,14 +47,14 @@ fn traps_at_a_mark() -> Guest {
         ))
 }
 
-/// A guest that traps at a piece that begins with `!`, and never gives an outcome.
-fn gives_no_outcome() -> Guest {
+/// Returns a guest that traps at a chunk that begins with `!` and never returns an outcome.
+fn guest_without_outcome() -> Guest {
     Guest::default()
         .with("[method]parser.push", push("unreachable"))
         .and(ONE_EVENT)
 }
 
-/// So many bytes that do no harm, one that does, and more.
+/// Returns `good` harmless bytes, a `!`, and more bytes.
 fn reply(good: usize) -> String {
     format!("{}!{}", ".".repeat(good), ".".repeat(1000))
 }
@@ -74,10 +75,10 @@ fn replay(world: &World, guest: &Guest, bytes: &str, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn replay_reads_again_up_to_what_does_harm() {
+fn replay_reads_up_to_the_trap() {
     let world = World::new();
-    let guest = traps_at_a_mark().with("render", RENDER);
-    // All of it is one push: without a second look, nothing would have come of it.
+    let guest = guest_that_traps().with("render", RENDER);
+    // All bytes are in one `push`. Without a second read nothing would be left.
     let ran = replay(&world, &guest, &reply(5000), &[]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(ran.out, "okokokok\n", "{ran:?}");
@@ -88,9 +89,9 @@ fn replay_reads_again_up_to_what_does_harm() {
 }
 
 #[test]
-fn replay_shows_the_events_where_no_outcome_can_be_had() {
+fn replay_shows_the_events_without_an_outcome() {
     let world = World::new();
-    let guest = gives_no_outcome().with("render", RENDER);
+    let guest = guest_without_outcome().with("render", RENDER);
     let ran = replay(&world, &guest, &reply(3072), &["--chunk", "1024"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(ran.out, "okokok\n", "{ran:?}");
@@ -98,9 +99,9 @@ fn replay_shows_the_events_where_no_outcome_can_be_had() {
 }
 
 #[test]
-fn replay_shows_the_text_where_it_cannot_be_rendered() {
+fn replay_shows_the_text_if_rendering_fails() {
     let world = World::new();
-    let guest = gives_no_outcome();
+    let guest = guest_without_outcome();
     let arguments = ["--chunk", "1024"];
     let ran = replay(&world, &guest, &reply(3072), &arguments);
     assert_eq!(ran.code, Some(1), "{ran:?}");
@@ -112,10 +113,10 @@ fn replay_shows_the_text_where_it_cannot_be_rendered() {
 }
 
 #[test]
-fn a_call_keeps_what_came_before() {
+fn a_call_keeps_what_was_read_before_the_trap() {
     let world = World::new();
     let served = Served::start(http(&reply(5000)));
-    let guest = traps_at_a_mark().write(world.path());
+    let guest = guest_that_traps().write(world.path());
     let mut command = world.command(&["ask", "why?"]);
     command
         .env("GLOVEBOX_UPSTREAM", &served.url)
@@ -127,7 +128,7 @@ fn a_call_keeps_what_came_before() {
         ran.out.contains("okok") && ran.err.contains("unreachable"),
         "{ran:?}"
     );
-    let id = kept_as(&ran.err);
+    let id = job_id(&ran.err);
     let result = world.run(&["jobs", "result", &id, "--json"]).json();
     let answer = result["answer"].as_str().unwrap();
     assert!(answer.starts_with("okok"), "{result}");
@@ -135,17 +136,17 @@ fn a_call_keeps_what_came_before() {
     assert_eq!(result["complete"], false);
 }
 
-/// The id of the job that a message names.
-fn kept_as(said: &str) -> String {
+/// Returns the id of the job in a message.
+fn job_id(said: &str) -> String {
     let (_, rest) = said.split_once("jobs result ").expect(said);
     let end = rest.find([',', '\n']).unwrap_or(rest.len());
     rest[..end].trim().to_owned()
 }
 
-/// A job whose owner died, and whose capture the component fails on, is settled like any other.
+/// A job of a dead owner is settled even if the component fails on its capture.
 #[cfg(unix)]
 #[test]
-fn a_capture_that_does_harm_is_settled() {
+fn a_job_whose_capture_traps_is_settled() {
     let world = World::new();
     let served = Served::with(|mut stream| {
         read_request(&mut stream);
@@ -154,7 +155,7 @@ fn a_capture_that_does_harm_is_settled() {
         let _ = stream.write_all(format!("{head}{}", ".".repeat(5000)).as_bytes());
         let _ = read_request(&mut stream);
     });
-    let guest = traps_at_a_mark().write(world.path());
+    let guest = guest_that_traps().write(world.path());
     let mut command = world.command(&["ask", "why?"]);
     let mut child = command
         .env("GLOVEBOX_UPSTREAM", &served.url)
@@ -195,7 +196,7 @@ fn capture(world: &World) -> PathBuf {
     files.next().unwrap().unwrap().path()
 }
 
-/// The real component at a bound: what it read is the beginning of the text.
+/// The real component at its memory bound. The text read so far is a prefix of the reply.
 #[test]
 fn the_real_component_at_its_memory_bound() {
     let bounds = Bounds {
@@ -229,11 +230,11 @@ fn the_real_component_at_its_memory_bound() {
     assert_eq!(outcome.error.unwrap().kind, "sandbox-memory");
 }
 
-/// The host sets no bound of its own on a question below 400 KB: what the component builds is sent.
+/// The host does not limit questions below 400 KB: it sends what the component builds.
 #[test]
 fn a_long_question_passes_the_host() {
     let world = World::new();
-    // A body that is the question.
+    // Returns the question as the body.
     let copy = "
   (i32.store (i32.const 1564) (i32.load (local.get $question)))
   (i32.store (i32.const 1568) (i32.load offset=4 (local.get $question)))

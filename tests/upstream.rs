@@ -183,6 +183,7 @@ fn call(number: u32) -> Call {
         max_usd: None,
         capture: true,
         simulate: None,
+        approval: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The golden vectors through the component in the sandbox: whole, byte by byte, at every cut, and equal to the
 //! library run natively, to the byte of the outcome's JSON. A vector is three trials, so that one that fails is named:
-//! `outcome::NAME`, `library::NAME` and `cuts::NAME`.
+//! `outcome::NAME`, `library::NAME` and `cuts::NAME`. The vectors of the traffic component are in `vectors/traffic.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,6 +8,9 @@
     clippy::panic,
     missing_docs
 )]
+
+#[path = "vectors/traffic.rs"]
+mod traffic;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -134,6 +137,7 @@ fn main() -> ExitCode {
             }));
         }
     }
+    trials.extend(traffic::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

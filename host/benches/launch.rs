@@ -1,7 +1,7 @@
-//! How long a client waits for a server that it has just started, and what the server holds while nothing happens.
+//! Measures the time from the start of a server to its first answer, and its memory at rest.
 //!
-//! `cargo bench -p glovebox --bench launch`. The compile cache is filled first, as it is for everybody after the
-//! first launch. The same program's `--version` is timed in the same run: that is what starting it costs at all.
+//! Run it with `cargo bench -p glovebox --bench launch`. The compile cache is filled first, as it is after the first
+//! launch. `--version` of the same program is measured in the same run, as the cost of starting a process.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,10 +17,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Launches measured. The median of so many is steady within some percent on an idle machine.
+/// The number of launches. The median varies by a few percent on an idle machine.
 const LAUNCHES: usize = 101;
 
-/// The bar for launch to answered `initialize`.
+/// The bar for the time until `initialize` is answered.
 const LAUNCH_BAR: Duration = Duration::from_millis(10);
 
 /// The bar for resident memory at rest, in kilobytes.
@@ -86,7 +86,7 @@ impl Server {
         assert!(child.wait().unwrap().success());
     }
 
-    /// Resident kilobytes, once they no longer change.
+    /// Returns the resident memory in kilobytes once it is stable.
     fn resident(&self) -> u64 {
         let status = format!("/proc/{}/status", self.child.id());
         let mut seen = (0, 0);
@@ -117,7 +117,7 @@ fn verdict(met: bool) -> &'static str {
 
 fn main() {
     let home = tempfile::tempdir().unwrap();
-    // An answer needs the compiled component, so the cache is filled once it is there.
+    // The first answer needs the compiled component, so the cache is filled after it.
     let mut first = Server::start(home.path(), &["--simulate", "--pace", "0"]);
     first.ask(INITIALIZE);
     first.ask(ANSWERS);

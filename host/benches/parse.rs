@@ -1,7 +1,8 @@
-//! The parser inside the sandbox against the same parser run natively, in one run on one machine.
+//! Compares the parser in the sandbox with the same parser compiled natively, in one run.
 //!
-//! `cargo bench -p glovebox --bench parse`. Throughput in MB of stream a second, the best of some rounds. Then the
-//! hostile inputs at two sizes: time must grow with the bytes and no faster. `GLOVEBOX_TEST_COMPONENT` names another component.
+//! Run it with `cargo bench -p glovebox --bench parse`. It reports MB of stream per second, the best of several rounds.
+//! It then measures hostile inputs at two sizes: the time must grow linearly. `GLOVEBOX_TEST_COMPONENT` selects another
+//! component.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,19 +19,19 @@ use glovebox::answers::{Answers, AnswersConfig, Parser};
 use glovebox::answers::{Limits, Mode};
 use glovebox::sandbox::{Bounds, Sandbox};
 
-/// Bytes of the long streams.
+/// The size of the long streams in bytes.
 const STREAM_BYTES: usize = 50_000_000;
-/// What a socket gives at a time.
+/// The size of the chunks that a socket delivers.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Rounds of the long streams. The best counts: it is the one that other programs disturbed least.
+/// The rounds of the long streams. The best round is the one that other programs disturbed least.
 const ROUNDS: usize = 5;
-/// Bytes of the smaller hostile input; the larger one has twice as many.
+/// The size of the smaller hostile input in bytes. The larger one has twice this size.
 const HOSTILE_BYTES: usize = 8_000_000;
 
 fn main() {
     let config = AnswersConfig {
         component: std::env::var_os("GLOVEBOX_TEST_COMPONENT").map(PathBuf::from),
-        // The bounds are for replies; a stream of 50 MB is none.
+        // The default bounds are for replies, not for a stream of 50 MB.
         bounds: Bounds {
             memory_bytes: 1 << 30,
             output_bytes: 1 << 30,
@@ -44,7 +45,7 @@ fn main() {
     hostile(&answers);
 }
 
-/// What a launch pays: on the thread that starts the component, and until the first parser is there.
+/// Measures the cost at launch: on the thread that starts the component, and until the first parser is ready.
 fn start() {
     println!("{:<28} {:>9} {:>9} {:>9}", "µs", "start", "ready", "parser");
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +83,7 @@ fn throughput(answers: &Answers) {
             speed(&stream, || drop(pushed(answers, Mode::Answer, &stream))),
             speed(&stream, || drop(pushed_natively(&stream))),
         );
-        // The end hands the text over twice, with markers and without: of 50 MB that is as long as reading them.
+        // The end returns the text twice, with and without markers. For 50 MB this takes as long as reading it.
         row(
             "  and the outcome",
             speed(&stream, || sandboxed(answers, Mode::Answer, &stream)),
@@ -102,8 +103,8 @@ fn timed(read: impl Fn()) -> Duration {
     now().saturating_sub(start)
 }
 
-/// Time that this thread was on a processor, where the system tells; else time that passed. What other programs do
-/// at the same time then counts less.
+/// Returns the CPU time of this thread, or the elapsed time if the system does not report it. Other programs affect CPU
+/// time less.
 fn now() -> Duration {
     static START: OnceLock<Instant> = OnceLock::new();
     let on_processor = std::fs::read_to_string("/proc/thread-self/schedstat")
@@ -198,17 +199,17 @@ fn pushed_natively(stream: &[u8]) -> answers::Parser {
     parser
 }
 
-/// Words to cut deltas from: prose, a character that is not ASCII every other line, line ends.
+/// The text that deltas are cut from: prose, non-ASCII characters and line ends.
 const WORDS: &str = "The arch spans 1,410 m – a record held for years. The bridge was opened in 1981 by the Queen, \
     and until the end of the century none was longer. Its towers lean apart by 36 mm for the curve of the earth.\\n";
 
-/// A stream in the recorded shape with deltas of this many characters.
+/// Returns a stream in the recorded format with deltas of between `shortest` and `longest` characters.
 fn stream(shortest: usize, longest: usize) -> Vec<u8> {
     let words: Vec<char> = WORDS.chars().collect();
     let mut stream = String::with_capacity(STREAM_BYTES + 2048);
     let (mut at, mut seed) = (0_usize, 1_u64);
     while stream.len() < STREAM_BYTES {
-        // A small generator of its own, so that every run reads the same bytes.
+        // A deterministic generator, so that every run reads the same bytes.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let span = (longest - shortest + 1) as u64;
         let length = shortest + usize::try_from((seed >> 33) % span).unwrap();
@@ -218,7 +219,7 @@ fn stream(shortest: usize, longest: usize) -> Vec<u8> {
             .skip(at % words.len())
             .take(length)
             .collect();
-        // Not in the middle of an escape.
+        // Do not split an escape sequence.
         if content.ends_with('\\') {
             content.push('n');
         }
@@ -232,7 +233,7 @@ fn stream(shortest: usize, longest: usize) -> Vec<u8> {
     stream.into_bytes()
 }
 
-/// A whole stream of one delta. The content is JSON already.
+/// Returns the stream of one delta. The content is already escaped for JSON.
 fn delta(content: &str) -> Vec<u8> {
     let mut stream = String::with_capacity(content.len() + 512);
     chunk(&mut stream, content);

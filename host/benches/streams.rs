@@ -1,9 +1,8 @@
-//! What a delta gains in age on its way from the upstream to whoever asked, and what five hundred researches at
-//! once cost.
+//! Measures the delay that the client adds to each delta, and the memory of five hundred concurrent research streams.
 //!
-//! `cargo bench -p glovebox --bench streams`. The way is the real one: a socket, the HTTP client, the sandboxed
-//! parser. The upstream of the first part stamps each delta as it writes it; that of the second is
-//! `glovebox simulate` in a process of its own, so that the memory measured is the client's alone.
+//! Run it with `cargo bench -p glovebox --bench streams`. It uses real sockets, the HTTP client and the sandboxed
+//! parser. The upstream of the first part records the time at which it writes each delta. The upstream of the second
+//! part is `glovebox simulate` in its own process, so that only the memory of the client is measured.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,19 +23,19 @@ use glovebox::answers::{Answers, AnswersConfig};
 use glovebox::answers::{EventKind, Failure, FailureKind, Header, Limits, Mode, Outcome};
 use glovebox::sandbox::Sandbox;
 use glovebox::upstream::{
-    self, ApiKey, CallKind, CallLimits, Client, Origin, Reply, Request, SlidingWindow, Timeouts,
-    UpstreamConfig,
+    self, ApiKey, CallKind, CallLimits, Client, Origin, Reply, Request, SendLimiter, SlotFuture,
+    Timeouts, UpstreamConfig,
 };
 
-/// Deltas measured, and the pause between them: slower than they are handled, so that none waits for another.
+/// The number of deltas and the pause between them, which is longer than their processing time.
 const DELTAS: usize = 1000;
 const PAUSE: Duration = Duration::from_millis(3);
-/// The bar for the median of what a delta gains in age.
+/// The bar for the median delay.
 const DELTA_BAR: Duration = Duration::from_millis(1);
 
-/// Researches at once.
+/// The number of concurrent research streams.
 const STREAMS: usize = 500;
-/// The bar for what one more holds, in kilobytes.
+/// The bar for the memory of one more stream, in kilobytes.
 const STREAM_BAR: u64 = 1 << 10;
 
 fn main() {
@@ -79,7 +78,7 @@ async fn delta(answers: &Answers) {
     );
 }
 
-/// Writes deltas, each with the time just before.
+/// Writes deltas and records the time before each.
 fn stamp(mut stream: TcpStream, stamps: &mpsc::Sender<Instant>) {
     stream.set_nodelay(true).unwrap();
     let mut some = [0; 4096];
@@ -173,6 +172,15 @@ fn client(url: &str) -> Client {
     Client::new(config).unwrap()
 }
 
+/// Allows every request at once, because the rate limit is not measured.
+struct Unlimited;
+
+impl SendLimiter for Unlimited {
+    fn acquire(&self, _: tokio::time::Instant) -> SlotFuture<'_> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
 async fn send(client: &Client, question: &str) -> Reply {
     let body = serde_json::json!({
         "messages": [{"role": "user", "content": question}],
@@ -185,9 +193,8 @@ async fn send(client: &Client, question: &str) -> Reply {
         body: body.to_string().into_bytes(),
     };
     let limits = CallLimits::starting_now(CallKind::Research, &Timeouts::default());
-    let unlimited = SlidingWindow::new(STREAMS * 2, Duration::from_secs(1));
     client
-        .send(&request, &limits, &unlimited, &refused)
+        .send(&request, &limits, &Unlimited, &refused)
         .await
         .unwrap()
 }
@@ -206,7 +213,7 @@ fn refused(status: u16, _headers: &[upstream::Header], body: &[u8]) -> Failure {
     }
 }
 
-/// The most memory that this process ever held, in kilobytes; 0 where the system does not say.
+/// Returns the peak memory of this process in kilobytes, or 0 if the system does not report it.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status

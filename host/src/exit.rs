@@ -1,32 +1,32 @@
-//! The exit statuses, one table for every command.
+//! The exit statuses of all commands.
 
 use std::process::ExitCode;
 
-/// How a command ended, as the shell sees it. People script against these numbers.
+/// The exit status of a command. Scripts depend on these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Done,
-    /// A trap, a limit, any other 422, an unknown or expired id.
+    /// A trap, a limit, another 422, or an unknown or expired id.
     Failed,
-    /// Bad usage.
+    /// Invalid usage.
     Usage,
-    /// No key or a bad one, no plan, 403, 404.
+    /// A missing or invalid key, no plan, 403 or 404.
     Key,
     /// 402, 429, or the budget.
     Money,
-    /// Connect, TLS, redirect, 5xx, an error event, a time-out.
+    /// A connection error, TLS, a redirect, 5xx, an error event or a time-out.
     Upstream,
-    /// No error, but incomplete or truncated.
+    /// No error, but the result is incomplete or truncated.
     Incomplete,
-    /// Not ended yet.
+    /// The job has not ended.
     Running,
     /// Interrupted by the user.
     Interrupted,
 }
 
 impl Exit {
-    /// The number given to the shell.
+    /// Returns the number of the status.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {

@@ -1,8 +1,9 @@
-//! Writes files of a person: whole or not at all, through links, with the mode and the owner they have.
+//! Reads and writes files of the user. A write is complete or does not happen. It follows symbolic links and keeps the
+//! mode and the owner of the file.
 //!
-//! - A regular file is replaced in one step by a temporary file in its folder, which exists only while it is written.
-//! - A symbolic link stays; its target is written, also where that does not exist yet.
-//! - Everything else that can be written, such as a pipe, a device or a file with several names, is written through.
+//! - A regular file is replaced atomically by a temporary file in its folder.
+//! - A symbolic link remains. Its target is written, even if it does not exist yet.
+//! - Any other writable file, such as a pipe, a device or a file with several hard links, is written in place.
 
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -10,37 +11,37 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// Links that are followed to a file, as many as the system itself follows.
-const LINKS: usize = 40;
-/// Backups of one file; with more, something else is wrong.
-const BACKUPS: u32 = 1000;
+/// The most symbolic links to follow, the same number as in Linux.
+const MAX_LINKS: usize = 40;
+/// The most backups of one file.
+const MAX_BACKUPS: u32 = 1000;
 
-/// A place to write to, found to be usable before there is anything to write.
+/// A file to write, which was checked for writing before its content is known.
 #[derive(Debug)]
 pub struct Target {
-    /// The file itself, behind all links.
+    /// The path after following all links.
     path: PathBuf,
-    way: Way,
+    way: WriteMethod,
 }
 
 /// How a target is written.
 #[derive(Debug)]
-enum Way {
-    /// There is no file yet.
+enum WriteMethod {
+    /// Created, because it does not exist.
     Create,
-    /// A regular file, replaced in one step.
+    /// Replaced atomically. It is a regular file.
     Replace(Metadata),
-    /// A file with several names, or one that cannot be replaced: its content is overwritten.
+    /// Overwritten in place. It has several hard links or cannot be replaced.
     Overwrite,
-    /// Storage already: what is no regular file.
+    /// Opened already. It is not a regular file.
     Stream(File),
 }
 
 impl Target {
-    /// Finds out how `path` is to be written, and that it can be. A pipe waits for its reader here.
+    /// Determines how `path` can be written and checks that it can. Opening a pipe blocks until there is a reader.
     ///
     /// # Errors
-    /// Why it cannot be written, as the end of a sentence.
+    /// If the file cannot be written. The message fits at the end of a sentence.
     pub fn prepare(path: &Path) -> io::Result<Self> {
         let refused = |why: &str| Err(io::Error::other(why.to_owned()));
         match fs::metadata(path) {
@@ -49,23 +50,23 @@ impl Target {
                 let stream = OpenOptions::new().append(true).open(path)?;
                 Ok(Self {
                     path: path.to_owned(),
-                    way: Way::Stream(stream),
+                    way: WriteMethod::Stream(stream),
                 })
             }
             Ok(found) => {
-                // A file that its owner closed to writing is not replaced either.
+                // A file that its owner may not write is not replaced either.
                 OpenOptions::new().write(true).open(path)?;
-                let path = behind_links(path)?;
+                let path = resolve_links(path)?;
                 let folder = folder_of(&path);
-                let way = if names(&found) > 1 || NamedTempFile::new_in(folder).is_err() {
-                    Way::Overwrite
+                let way = if hard_links(&found) > 1 || NamedTempFile::new_in(folder).is_err() {
+                    WriteMethod::Overwrite
                 } else {
-                    Way::Replace(found)
+                    WriteMethod::Replace(found)
                 };
                 Ok(Self { path, way })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let path = behind_links(path)?;
+                let path = resolve_links(path)?;
                 let folder = folder_of(&path);
                 if !folder.is_dir() {
                     return refused(&format!("there is no folder {}", folder.display()));
@@ -73,36 +74,38 @@ impl Target {
                 NamedTempFile::new_in(folder)?;
                 Ok(Self {
                     path,
-                    way: Way::Create,
+                    way: WriteMethod::Create,
                 })
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Whether writing ends by itself, as with a file. A pipe may wait for its reader.
+    /// Returns whether writing cannot block for long. A pipe may block until its reader continues.
     #[must_use]
-    pub const fn takes_a_moment(&self) -> bool {
-        !matches!(self.way, Way::Stream(_))
+    pub const fn cannot_block(&self) -> bool {
+        !matches!(self.way, WriteMethod::Stream(_))
     }
 
-    /// Whether it is a terminal.
+    /// Returns whether the target is a terminal.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        matches!(&self.way, Way::Stream(stream) if stream.is_terminal())
+        matches!(&self.way, WriteMethod::Stream(stream) if stream.is_terminal())
     }
 
     /// Writes the content.
     ///
     /// # Errors
-    /// When the disk is full, the reader or the folder went away. A file that was to be replaced is as it was.
+    /// If the disk is full, or the reader or the folder disappeared. A file that was to be replaced is then unchanged.
     pub fn write(self, content: &[u8]) -> io::Result<()> {
         match self.way {
-            Way::Stream(mut stream) => stream.write_all(content).and_then(|()| stream.flush()),
-            Way::Overwrite => overwrite(&self.path, content),
-            Way::Create => replace(&self.path, content, None),
-            Way::Replace(found) => match replace(&self.path, content, Some(&found)) {
-                // A mount point can be written to and not be replaced; a file's owner cannot always be kept.
+            WriteMethod::Stream(mut stream) => {
+                stream.write_all(content).and_then(|()| stream.flush())
+            }
+            WriteMethod::Overwrite => overwrite(&self.path, content),
+            WriteMethod::Create => replace(&self.path, content, None),
+            WriteMethod::Replace(found) => match replace(&self.path, content, Some(&found)) {
+                // A mount point cannot be replaced, and the owner of a file cannot always be kept.
                 Err(error) if cannot_replace(&error) => overwrite(&self.path, content),
                 other => other,
             },
@@ -110,21 +113,21 @@ impl Target {
     }
 }
 
-/// Writes a file as [`Target`] does, and makes the folders that lead to it.
+/// Writes a file as [`Target`] does and creates its parent folders.
 ///
 /// # Errors
-/// Why it cannot be written; it is then as it was.
+/// If the file cannot be written. It is then unchanged.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    if let Some(folder) = behind_links(path)?.parent() {
+    if let Some(folder) = resolve_links(path)?.parent() {
         fs::create_dir_all(folder)?;
     }
     Target::prepare(path)?.write(content)
 }
 
-/// Reads a regular file and its mode; `None` where there is none. A link to nothing is none.
+/// Reads a regular file and its mode. Returns `None` if the file does not exist or is a dangling link.
 ///
 /// # Errors
-/// When it cannot be read, or is no regular file: a pipe might never end.
+/// If the file cannot be read or is not a regular file, such as a pipe, which might never end.
 pub fn read(path: &Path) -> io::Result<Option<(Vec<u8>, Permissions)>> {
     let found = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -136,14 +139,14 @@ pub fn read(path: &Path) -> io::Result<Option<(Vec<u8>, Permissions)>> {
     Ok(Some((fs::read(path)?, found.permissions())))
 }
 
-/// Keeps a copy beside the file under a name that nothing had, and returns its path. What has the name already, a
-/// link to nowhere included, is neither followed nor replaced.
+/// Writes a backup beside the file under an unused name and returns its path. Existing files and links, also dangling
+/// ones, are neither followed nor replaced.
 ///
 /// # Errors
-/// When the copy cannot be written.
+/// If the backup cannot be written.
 pub fn back_up(path: &Path, content: &[u8], mode: &Permissions) -> io::Result<PathBuf> {
-    let path = behind_links(path)?;
-    for count in 0..BACKUPS {
+    let path = resolve_links(path)?;
+    for count in 0..MAX_BACKUPS {
         let mut name = path.clone().into_os_string();
         match count {
             0 => name.push(".bak"),
@@ -158,12 +161,12 @@ pub fn back_up(path: &Path, content: &[u8], mode: &Permissions) -> io::Result<Pa
         return Ok(name.into());
     }
     Err(io::Error::other(format!(
-        "{} has {BACKUPS} backups already; remove some",
+        "{} has {MAX_BACKUPS} backups already; remove some",
         path.display()
     )))
 }
 
-/// Opens for writing; what is made is its owner's alone until its mode is set.
+/// Returns options that open a file for writing and create it with access for its owner only.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true);
@@ -172,13 +175,13 @@ fn private() -> OpenOptions {
     options
 }
 
-/// The path behind all links, whether or not there is something at it.
+/// Returns the path after following all links, even if nothing exists there.
 ///
 /// # Errors
-/// When the links lead in a circle.
-fn behind_links(path: &Path) -> io::Result<PathBuf> {
+/// If there are too many links.
+fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         let Ok(target) = fs::read_link(&path) else {
             return Ok(path);
         };
@@ -187,10 +190,10 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("its links lead in a circle"))
 }
 
-/// Whether a link on the way leads to something that a process has open, which has no path to be replaced.
+/// Returns whether a link leads to an open file descriptor, which cannot be replaced.
 fn leads_to_descriptor(path: &Path) -> bool {
     let mut path = path.to_owned();
-    for _ in 0..LINKS {
+    for _ in 0..MAX_LINKS {
         if path.starts_with("/proc") || path.starts_with("/dev/fd") {
             return true;
         }
@@ -202,7 +205,7 @@ fn leads_to_descriptor(path: &Path) -> bool {
     false
 }
 
-/// The folder that a path lies in.
+/// Returns the folder of a path.
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -210,7 +213,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Puts the content in the file's place in one step. The temporary file is removed where that fails.
+/// Replaces a file atomically. The temporary file is removed if this fails.
 fn replace(path: &Path, content: &[u8], present: Option<&Metadata>) -> io::Result<()> {
     let mut draft = NamedTempFile::new_in(folder_of(path))?;
     draft.write_all(content)?;
@@ -223,7 +226,7 @@ fn replace(path: &Path, content: &[u8], present: Option<&Metadata>) -> io::Resul
     Ok(())
 }
 
-/// Writes over the content, so that every name of the file has the new one.
+/// Overwrites the content of a file, so that all its hard links have the new content.
 fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = private().truncate(true).open(path)?;
     file.write_all(content)?;
@@ -254,13 +257,13 @@ fn keep_owner(_file: &File, _present: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// The names that a file has.
+/// Returns the number of hard links of a file.
 #[cfg(unix)]
-fn names(found: &Metadata) -> u64 {
+fn hard_links(found: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(found)
 }
 
 #[cfg(not(unix))]
-fn names(_found: &Metadata) -> u64 {
+fn hard_links(_found: &Metadata) -> u64 {
     1
 }

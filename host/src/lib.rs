@@ -1,10 +1,9 @@
 //! Glovebox: a sandboxed MCP server.
 //!
-//! Everything that builds, reads or rewrites what comes from the web is a WebAssembly component without
-//! imports. This crate is its host: it owns the network, the key, the disk and the clients, and takes
-//! typed values from the component.
+//! WebAssembly components without imports build, parse and rewrite all untrusted content. This crate is their host. It
+//! owns the network, the key, the disk and the clients, and gets typed values from the components.
 //!
-//! The direction of knowledge: [`cli`] knows everything below it; nothing below knows `cli`.
+//! [`cli`] depends on all other modules; no other module depends on [`cli`].
 
 pub mod answers;
 pub mod cli;
@@ -13,11 +12,13 @@ pub mod files;
 pub mod jobs;
 pub mod mcp;
 pub mod money;
+pub mod policy;
 pub mod rpc;
 pub mod sandbox;
 pub mod secrets;
 pub mod settings;
 pub mod simulator;
+pub mod traffic;
 pub mod transport;
 pub mod upstream;
 pub mod wasi;

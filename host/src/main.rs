@@ -1,4 +1,4 @@
-//! The `glovebox` binary: see [`glovebox::cli`].
+//! The `glovebox` program. See [`glovebox::cli`].
 
 use std::process::ExitCode;
 

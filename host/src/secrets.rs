@@ -1,21 +1,24 @@
-//! Recognises what looks like a key, so that a key in the wrong place is not repeated in a message, a report or a result.
+//! Detects keys in texts, so that messages, reports and results do not repeat a key that was entered in the wrong
+//! place.
 
 use std::borrow::Cow;
 
-/// What stands in the place of what is not shown.
+/// The text that replaces a key.
 pub const HIDDEN: &str = "(not shown: it looks like a key)";
 
-/// Words shorter than this are names.
-const SHORTEST: usize = 16;
-/// A random word is recognised from this length on; shorter ones cannot be told from names with a number.
-const SHORTEST_RANDOM: usize = 20;
-/// In random words of letters and digits about every second character is of another kind than the one before it (in
-/// hexadecimal ones too); in names one of ten or less is. This is the least: one of so many.
-const CHANGE_EVERY: usize = 5;
-/// The beginning of the upstream's keys. Any long word that begins so is taken for one.
-const UPSTREAM: &str = "BSA";
-/// The beginnings of other services' keys, which are put into the wrong place as easily.
-const OTHERS: [&str; 11] = [
+/// Shorter words are never taken for keys.
+const MIN_LENGTH: usize = 16;
+/// The length from which a random word is taken for a key. Shorter ones cannot be distinguished from names with a
+/// number.
+const MIN_RANDOM_LENGTH: usize = 20;
+/// The kind of character (letter or digit) changes at about every second character of a random word, also in
+/// hexadecimal, and at every tenth or less in names. A word is random if the kind changes at one of this many
+/// characters or more.
+const MAX_CHARS_PER_CHANGE: usize = 5;
+/// The prefix of the keys of the upstream. Every long word with this prefix is taken for a key.
+const UPSTREAM_PREFIX: &str = "BSA";
+/// The prefixes of keys of other services, which users may enter by mistake.
+const OTHER_PREFIXES: [&str; 11] = [
     "sk-",
     "sk_",
     "pk_",
@@ -28,24 +31,24 @@ const OTHERS: [&str; 11] = [
     "AIza",
     "hf_",
 ];
-/// After such a beginning fewer changes are enough: one of so many characters.
-const CHANGE_EVERY_AFTER_BEGINNING: usize = 8;
+/// With such a prefix a word is random if the kind changes at one of this many characters or more.
+const MAX_CHARS_PER_CHANGE_WITH_PREFIX: usize = 8;
 
-/// Whether a text as a whole looks like a key: one word that begins as keys do, or that looks random.
+/// Returns whether a text is a single word that has the prefix of a key or looks random.
 #[must_use]
 pub fn looks_like_key(text: &str) -> bool {
     let text = text.trim();
     text.chars().all(is_of_word) && (begins_like_key(text) || is_random(text))
 }
 
-/// Whether a text is, or contains, a word that begins as keys do.
+/// Returns whether a text contains a word with the prefix of a key.
 #[must_use]
 pub fn holds_key(text: &str) -> bool {
     looks_like_key(text) || words(text).any(|(word, _)| begins_like_key(word))
 }
 
-/// The text with [`HIDDEN`] in the place of every word that begins as keys do. Words that only look random stay: ids and
-/// file names do.
+/// Replaces every word with the prefix of a key by [`HIDDEN`]. Words that only look random remain, because ids and file
+/// names look random.
 #[must_use]
 pub fn masked(text: &str) -> Cow<'_, str> {
     if !words(text).any(|(word, _)| begins_like_key(word)) {
@@ -58,8 +61,8 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     Cow::Owned(parts.collect())
 }
 
-/// A value that a person gave, as a message may repeat it: without a key, and without the user part and the query of an
-/// address.
+/// Returns a value that the user entered for use in a message: without keys, and without the user information and the
+/// query of a URL.
 #[must_use]
 pub fn shown(value: &str) -> String {
     if looks_like_key(value) {
@@ -71,7 +74,7 @@ pub fn shown(value: &str) -> String {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), address),
     };
-    // The last one: a password may contain others.
+    // Split at the last `@`, because a password may contain others.
     let (user, rest) = match rest.rsplit_once('@') {
         Some((_, rest)) => ("…@", rest),
         None => ("", rest),
@@ -84,7 +87,7 @@ fn is_of_word(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '-' || letter == '_'
 }
 
-/// The words of a text, each with what is between it and the next.
+/// Splits a text into words, each with the separator after it.
 fn words(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -101,30 +104,29 @@ fn words(text: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn begins_like_key(word: &str) -> bool {
-    if word.len() < SHORTEST {
+    if word.len() < MIN_LENGTH {
         return false;
     }
-    // The host of an address is in lower case, whatever was given.
+    // Hosts of URLs are converted to lower case.
     let upstream = word
-        .get(..UPSTREAM.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(UPSTREAM));
+        .get(..UPSTREAM_PREFIX.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(UPSTREAM_PREFIX));
     upstream
-        || OTHERS.iter().any(|start| word.starts_with(start))
-            && changes(word) * CHANGE_EVERY_AFTER_BEGINNING >= word.len()
+        || OTHER_PREFIXES.iter().any(|start| word.starts_with(start))
+            && changes(word) * MAX_CHARS_PER_CHANGE_WITH_PREFIX >= word.len()
 }
 
 fn is_random(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     let letters = word.chars().filter(char::is_ascii_alphabetic).count();
-    word.len() >= SHORTEST_RANDOM
+    word.len() >= MIN_RANDOM_LENGTH
         && digits > 1
         && letters > 1
         && !is_id(word)
-        && changes(word) * CHANGE_EVERY >= word.len()
+        && changes(word) * MAX_CHARS_PER_CHANGE >= word.len()
 }
 
-/// How often a character is of another kind than the one before it. Hyphens and underscores part words of names, so they
-/// count for nothing.
+/// Counts the changes between kinds of characters. Hyphens and underscores separate words of names and do not count.
 fn changes(word: &str) -> usize {
     let kind = |letter: char| match letter {
         'a'..='z' => 0,
@@ -142,7 +144,7 @@ fn changes(word: &str) -> usize {
         .count()
 }
 
-/// Whether it is an id as jobs have one.
+/// Returns whether a word is the id of a job.
 fn is_id(word: &str) -> bool {
     const HYPHENATED: usize = 36;
     word.len() == HYPHENATED && uuid::Uuid::parse_str(word).is_ok()

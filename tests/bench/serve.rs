@@ -1,8 +1,8 @@
-//! Calls over streamable HTTP: requests a second, latency and memory of a server with one tool that echoes, beside the
-//! same on a TypeScript SDK v2 server, FastMCP and the Rust SDK's own HTTP server; and of the tool `status`.
+//! Measures requests per second, latency and memory of an echo tool over streamable HTTP, compared with servers of the
+//! TypeScript SDK v2, FastMCP and the Rust SDK, and of the tool `status`.
 //!
-//! All run in turn, three times, on the same machine in the same run: only the ratios mean something.
-//! `tests/bench/peers/prepare` installs the others; those that are missing are left out.
+//! All servers run in turn, three times, on the same machine. Only the ratios are meaningful.
+//! `tests/bench/peers/prepare` installs the other servers; missing ones are skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -39,7 +39,7 @@ const EACH: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_millis(500);
 const CLIENTS: [usize; 3] = [1, 32, 256];
 
-/// This program as the server that is measured.
+/// The argument that runs this program as the measured server.
 const AS_SERVER: &str = "--as-server";
 
 fn main() {
@@ -110,6 +110,8 @@ impl Endpoint for Echoes {
     ) -> BoxFuture<'static, ()> {
         run(Echo, channel, start, stop).boxed()
     }
+
+    fn gate_denied(&self, _reason: &'static str) {}
 
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
         (tool == "echo").then(|| Arc::clone(&self.0))
@@ -182,7 +184,7 @@ impl Server {
         }
     }
 
-    /// Resident memory in MiB.
+    /// Returns the resident memory in MiB.
     fn memory(&self) -> f64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status
@@ -303,7 +305,7 @@ fn report(servers: &[Server], era: Era, clients: usize, all: &mut [Measured]) {
     }
 }
 
-/// Calls the tool from so many clients for so long. Gives how long each call took.
+/// Calls the tool from `clients` clients for the duration `each`. Returns the duration of each call.
 async fn load(server: &Server, era: Era, clients: usize, each: Duration) -> Vec<Duration> {
     let end = Instant::now() + each;
     let clients = (0..clients).map(|_| tokio::spawn(client(server.port, server.tool, era, end)));
@@ -396,7 +398,7 @@ impl Connection {
         (session, String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// Begins a session. A server without sessions gives no id.
+    /// Starts a session. Returns `None` if the server has no sessions.
     async fn begin(&mut self) -> Option<String> {
         let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {},

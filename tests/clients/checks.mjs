@@ -1,5 +1,6 @@
 // What every client from npm must be able to do with the server, whichever era it speaks.
-// Used as: node CLIENT.mjs PROGRAM, with the server's settings in the environment, or with the URL of a running server.
+// Used as: node CLIENT.mjs PROGRAM, with the server's settings in the environment, or with the URL of a running server,
+// which is reached through `PROGRAM bridge URL` where PROGRAM follows.
 
 import assert from 'node:assert/strict';
 
@@ -10,6 +11,7 @@ const TOOLS = [
 const PATIENCE = 60_000;
 
 const target = process.argv[2];
+const bridge = process.argv[3];
 /** Whether the older of the two HTTP transports is used, which only the older era has. */
 export const olderHttp = target.endsWith('/sse');
 
@@ -19,6 +21,7 @@ const options = token ? { requestInit: { headers: { Authorization: `Bearer ${tok
 
 /** A transport of the client's own to the server. */
 export function transport({ Stdio, Http, Sse }) {
+  if (bridge) return new Stdio({ command: bridge, args: ['bridge', target], env: { ...process.env }, stderr: 'inherit' });
   if (olderHttp) return new Sse(new URL(target), options);
   if (target.startsWith('http')) return new Http(new URL(target), options);
   return new Stdio({ command: target, args: ['stdio'], env: { ...process.env }, stderr: 'inherit' });

@@ -1,5 +1,5 @@
 """PyPI mcp 2.x, in both eras. Used as: python client.py PROGRAM, with the server's settings in the environment, or with
-the URL of a running server."""
+the URL of a running server, which is reached through `PROGRAM bridge URL` where PROGRAM follows."""
 
 import json
 import os
@@ -29,6 +29,8 @@ TOOLS = [
 
 def server():
     target = sys.argv[1]
+    if len(sys.argv) > 2:
+        return StdioServerParameters(command=sys.argv[2], args=["bridge", target], env=dict(os.environ))
     token = os.environ.get("GLOVEBOX_TOKEN")
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     if OLDER_HTTP:

@@ -79,6 +79,8 @@ impl Endpoint for Fixture {
         run(handler, channel, start, stop).boxed()
     }
 
+    fn gate_denied(&self, _reason: &'static str) {}
+
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
         let tools = tools();
         let tool = tools.iter().find(|one| one.name == tool)?;

@@ -1,12 +1,15 @@
-//! Dead jobs whose captures the sandbox cannot read: they end as well, at their reservation.
+//! Jobs of dead workers with captures that the sandbox cannot read. They are settled at their reservations.
 
 use serde_json::Value;
 
 use crate::support::guest::{BODY, Guest};
 use crate::support::machine::{Machine, Simulator, kill, stderr, until, words};
 
-/// Researches that are in the middle of their replies, and whose workers are killed then.
-fn killed<const COUNT: usize>(machine: &Machine, queries: [&str; COUNT]) -> [String; COUNT] {
+/// Starts research jobs and kills their workers in the middle of the replies.
+fn start_and_kill<const COUNT: usize>(
+    machine: &Machine,
+    queries: [&str; COUNT],
+) -> [String; COUNT] {
     let ids = queries.map(|query| machine.detach(query));
     for id in &ids {
         let capture = machine.state().join(format!("captures/{id}.sse"));
@@ -25,7 +28,7 @@ fn a_capture_that_the_sandbox_cannot_read_does_not_keep_its_job_alive() {
     let simulator = Simulator::start("0.1");
     let machine = Machine::new(&simulator.url);
     let queries = ["what cannot be read", "what cannot be read either"];
-    let [first, second] = killed(&machine, queries);
+    let [first, second] = start_and_kill(&machine, queries);
     let bad = Guest::default().asking(BODY).write(machine.dir.path());
     let flags = ["--component", bad.to_str().unwrap()];
     let run = |args: &[&str]| machine.run(&[&flags[..], args].concat());
@@ -42,7 +45,7 @@ fn a_capture_that_the_sandbox_cannot_read_does_not_keep_its_job_alive() {
     );
     assert!(
         std::fs::exists(job["capture"].as_str().unwrap()).unwrap(),
-        "the capture is kept"
+        "the capture was removed"
     );
     let result = run(&["jobs", "result", &first]);
     assert_eq!(result.status.code(), Some(6), "{}", words(&result));
@@ -61,7 +64,7 @@ fn a_capture_that_the_sandbox_cannot_read_does_not_keep_its_job_alive() {
     assert_eq!(deleted.status.code(), Some(0), "{}", words(&deleted));
 
     let again = machine.detach("what cannot be read either");
-    assert_ne!(again, second, "an equal question starts anew");
+    assert_ne!(again, second, "the same question did not start a new job");
     machine.json(&["jobs", "cancel", &again, "--json"]);
 }
 
@@ -69,7 +72,7 @@ fn a_capture_that_the_sandbox_cannot_read_does_not_keep_its_job_alive() {
 fn a_job_is_left_as_it_is_while_there_is_no_sandbox() {
     let simulator = Simulator::start("0.1");
     let machine = Machine::new(&simulator.url);
-    let [id] = killed(&machine, ["what is read later"]);
+    let [id] = start_and_kill(&machine, ["what is read later"]);
     let none = machine.dir.path().join("none.wasm");
     std::fs::write(&none, "no component").unwrap();
     let none = none.to_str().unwrap();
@@ -80,7 +83,7 @@ fn a_job_is_left_as_it_is_while_there_is_no_sandbox() {
         "{}",
         words(&status)
     );
-    // With a sandbox, what its capture holds is its result.
+    // With a working sandbox, the capture becomes the result.
     let job = machine.json(&["jobs", "status", &id, "--json"]);
     assert_eq!(job["state"], "interrupted", "{job:#}");
     let outcome = machine.run(&["jobs", "result", &id, "--json"]);

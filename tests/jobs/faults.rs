@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::machine::{Machine, PROGRAM, Simulator, stderr, words};
 
-/// A folder in which nobody, not even root, can make anything.
+/// A folder in which no user can create files, not even root.
 const UNWRITABLE: &str = "/proc/glovebox";
 
 fn machine_without_state() -> Machine {
@@ -21,7 +21,7 @@ fn machine_without_state() -> Machine {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_named() {
+fn a_folder_that_cannot_be_written_is_reported() {
     let machine = machine_without_state();
     for args in [
         &["jobs"][..],
@@ -45,18 +45,18 @@ fn an_answer_needs_no_store_but_a_budget_does() {
     let output = machine.run(&ask);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     let told = stderr(&output).matches("not stored").count();
-    assert_eq!(told, 1, "it is told once: {}", words(&output));
+    assert_eq!(told, 1, "not reported exactly once: {}", words(&output));
     let output = machine.run(&[&ask[..], &["--budget-usd-per-day", "5"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", words(&output));
     assert!(output.stdout.is_empty());
 }
 
 #[test]
-fn a_damaged_database_is_left_as_it_is() {
+fn a_damaged_database_is_not_changed() {
     let machine = Machine::new("https://upstream.invalid");
     machine.run(&["ask", "--simulate", "--pace", "0", "before the damage"]);
     let path = machine.state().join("jobs.db");
-    // All of it into the one file.
+    // Write all content to the main file.
     let database = Connection::open(&path).unwrap();
     database
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -109,7 +109,7 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
-fn the_database_of_another_program_is_left_alone() {
+fn the_database_of_another_program_is_not_changed() {
     let machine = Machine::new("https://upstream.invalid");
     machine.run(&["jobs"]);
     let path = machine.state().join("jobs.db");
@@ -131,7 +131,7 @@ fn the_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn a_wait_of_any_length_is_no_panic() {
+fn a_wait_of_any_length_does_not_panic() {
     let machine = Machine::new("https://upstream.invalid");
     let asked = machine.run(&["ask", "--simulate", "--pace", "0", "for ever"]);
     assert_eq!(asked.status.code(), Some(0), "{}", words(&asked));
@@ -144,8 +144,9 @@ fn a_wait_of_any_length_is_no_panic() {
     }
 }
 
-/// An upstream that gives one answer of so many letters, and so many bytes that say nothing, to everybody.
-fn long_winded(letters: usize, silence: usize) -> String {
+/// Starts an upstream that always sends an answer of `letters` letters and `silence` bytes of comments. Returns its
+/// URL.
+fn long_reply(letters: usize, silence: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let chunk = |content: &str, finish: Option<&str>| {
@@ -180,7 +181,7 @@ fn long_winded(letters: usize, silence: usize) -> String {
     url
 }
 
-/// Runs the program where no file can grow beyond so many blocks of 512 bytes: to it the disk is full then.
+/// Runs the program with a file size limit of `blocks` blocks of 512 bytes. Writes beyond it fail as on a full disk.
 fn on_a_full_disk(machine: &Machine, blocks: usize, args: &[&str]) -> std::process::Output {
     let mut command = Command::new("sh");
     machine.surround(&mut command);
@@ -193,7 +194,7 @@ fn on_a_full_disk(machine: &Machine, blocks: usize, args: &[&str]) -> std::proce
         .unwrap()
 }
 
-/// Makes the database's log larger than what a full disk leaves room for, and keeps it so.
+/// Makes the log of the database larger than the file size limit, and keeps it that large.
 fn large_log(machine: &Machine) -> Connection {
     let database = Connection::open(machine.state().join("jobs.db")).unwrap();
     database
@@ -206,7 +207,7 @@ fn large_log(machine: &Machine) -> Connection {
 }
 
 #[test]
-fn a_full_disk_before_the_call_costs_no_answer() {
+fn a_full_disk_before_the_call_does_not_lose_the_answer() {
     let simulator = Simulator::start("0");
     let machine = Machine::new(&simulator.url);
     machine.run(&["jobs"]);
@@ -221,10 +222,10 @@ fn a_full_disk_before_the_call_costs_no_answer() {
 }
 
 #[test]
-fn a_capture_that_cannot_grow_costs_no_answer() {
-    let machine = Machine::new(&long_winded(1000, 1_500_000));
+fn a_capture_that_cannot_grow_does_not_lose_the_answer() {
+    let machine = Machine::new(&long_reply(1000, 1_500_000));
     machine.run(&["jobs"]);
-    // Room for the store, not for the capture.
+    // The limit leaves room for the store and not for the capture.
     let output = on_a_full_disk(&machine, 2000, &["ask", "does it fit"]);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     let jobs = machine.json(&["jobs", "--all", "--json"]);
@@ -236,9 +237,9 @@ fn a_capture_that_cannot_grow_costs_no_answer() {
 
 #[test]
 fn an_end_that_cannot_be_stored_is_recovered_from_the_capture() {
-    let machine = Machine::new(&long_winded(150_000, 0));
+    let machine = Machine::new(&long_reply(150_000, 0));
     machine.run(&["jobs"]);
-    // Room for the capture and for what is stored before the end, not for the outcome.
+    // The limit leaves room for the capture and the first writes to the store, and not for the outcome.
     let output = on_a_full_disk(&machine, 900, &["ask", "does it fit"]);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output));
     assert!(output.stdout.len() > 100_000);

@@ -1,4 +1,4 @@
-//! The limiter over many callers at once.
+//! The limiter with many concurrent callers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use tokio::time::Instant;
 
 use crate::support::limiter::StoreLimiter;
 
-/// Short, so that 25 windows take a second.
+/// A short window, so that 25 windows take one second.
 const WINDOW: Duration = Duration::from_millis(40);
 
 #[tokio::test]
-async fn fifty_callers_take_a_window_for_each_pair() {
+async fn fifty_callers_are_admitted_two_per_window() {
     let limiter = Arc::new(StoreLimiter::new(2, 40));
     let begun = Instant::now();
     let deadline = begun + Duration::from_secs(60);
@@ -22,8 +22,8 @@ async fn fifty_callers_take_a_window_for_each_pair() {
         tasks.spawn(async move { limiter.acquire(deadline).await.unwrap() });
     }
     tasks.join_all().await;
-    // 25 pairs, a window between each and the next. The store's clock counts whole milliseconds, so the first slot may be
-    // one before the start.
+    // 25 pairs with a window between them. The store counts whole milliseconds, so the first slot may begin one before
+    // the start.
     assert!(begun.elapsed() >= WINDOW * 24 - Duration::from_millis(1));
 }
 

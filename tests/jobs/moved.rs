@@ -1,5 +1,5 @@
-//! A state folder that is moved, replaced or removed under a process that has it open: what is spent after that would count
-//! in no ledger that others see.
+//! A state folder that is moved, replaced or removed while a process uses it. Later spending would be invisible to
+//! other processes.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ fn check(change: impl Fn(&Path, &Path)) {
             "{tool}: {words}"
         );
     }
-    assert_eq!(simulator.log().len(), asked, "nothing was sent");
+    assert_eq!(simulator.log().len(), asked, "a request was sent");
     server.leave();
 }
 

@@ -1,4 +1,4 @@
-//! A stop reaches a call whatever its reply does: who asks, when, how the reply is cut, and whether data is always there.
+//! A stop ends a call for every source of the stop, at every time, and for every way in which the reply arrives.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,33 +19,33 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jobs::store::call;
 use crate::support::guest::{BODY, Guest, ONE_EVENT};
-use crate::support::machine::{Machine, Simulator as OtherSimulator, json, kill, until, words};
+use crate::support::machine::{Machine, Simulator as SimulatorProcess, json, kill, until, words};
 
-/// A stop is heard within this on a machine that has other things to do. A flood lasts longer.
-const HEARD_WITHIN: Duration = Duration::from_secs(4);
-/// A deadline that comes in the middle of a reply.
+/// The time limit of a stop on a busy machine. A flood takes longer.
+const STOP_TIMEOUT: Duration = Duration::from_secs(4);
+/// A deadline in the middle of a reply.
 const DEADLINE: Duration = Duration::from_secs(2);
-/// The same for a reply whose data comes as fast as it can: the limit of its size is some seconds away.
-const SOON: Duration = Duration::from_millis(300);
-/// Matrix cases that run at once.
-const AT_ONCE: usize = 3;
+/// A deadline for a reply without pauses, which reaches the size limit within seconds.
+const SHORT_DEADLINE: Duration = Duration::from_millis(300);
+/// The number of cases that run concurrently.
+const CONCURRENT_CASES: usize = 3;
 
-/// Who asks for the stop.
+/// The source of the stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Who {
+enum StopSource {
     Caller,
     Process,
     AnotherProcess,
     Deadline,
 }
 
-/// One cell of the matrix.
+/// A case of the matrix.
 #[derive(Clone, Debug)]
 struct Case {
     scenario: &'static str,
     mode: Mode,
-    who: Who,
-    /// From the first event to the stop.
+    who: StopSource,
+    /// The time from the first event to the stop.
     after: Duration,
 }
 
@@ -84,7 +84,7 @@ fn with_rate(folder: &Path, url: &str, answers: &Answers, rate: Rate) -> Jobs {
     })
 }
 
-fn asked(scenario: &str, mode: Mode, deadline: Duration) -> Call {
+fn call_of(scenario: &str, mode: Mode, deadline: Duration) -> Call {
     let mut call = call(&format!("sim:{scenario} what lasts"));
     call.mode = mode;
     call.deadline = deadline;
@@ -104,8 +104,13 @@ async fn first_event(updates: &mut UnboundedReceiver<Update>) {
     }
 }
 
-/// Runs a call and stops it. Gives its end and how long that took from the stop.
-async fn stopped(case: &Case, jobs: &Jobs, other: &Jobs, job: &Submitted) -> (Ended, Duration) {
+/// Runs a call and stops it. Returns its end and the time from the stop to the end.
+async fn run_and_stop(
+    case: &Case,
+    jobs: &Jobs,
+    other: &Jobs,
+    job: &Submitted,
+) -> (Ended, Duration) {
     let id = job.job.id.clone();
     let cancel = CancellationToken::new();
     let (sender, mut updates) = tokio::sync::mpsc::unbounded_channel();
@@ -115,16 +120,16 @@ async fn stopped(case: &Case, jobs: &Jobs, other: &Jobs, job: &Submitted) -> (En
     };
     first_event(&mut updates).await;
     let mut from = Instant::now();
-    if case.who != Who::Deadline {
-        // A moment in the flood is what is tested.
+    if case.who != StopSource::Deadline {
+        // The time of the stop during the flood is what is tested.
         tokio::time::sleep(case.after).await;
         from = Instant::now();
     }
     match case.who {
-        Who::Caller => cancel.cancel(),
-        Who::Process => jobs.stop(),
-        Who::AnotherProcess => drop(other.cancel(&id).await.unwrap()),
-        Who::Deadline => {}
+        StopSource::Caller => cancel.cancel(),
+        StopSource::Process => jobs.stop(),
+        StopSource::AnotherProcess => drop(other.cancel(&id).await.unwrap()),
+        StopSource::Deadline => {}
     }
     let ended = running.await.unwrap();
     (ended, from.elapsed())
@@ -136,52 +141,59 @@ async fn check(case: Case, answers: Answers) {
     let owner = jobs(folder.path(), &simulator.url(), &answers);
     let other = jobs(folder.path(), &simulator.url(), &answers);
     let deadline = match case.who {
-        Who::Deadline if case.scenario == "endless" => SOON,
-        Who::Deadline => DEADLINE,
+        StopSource::Deadline if case.scenario == "endless" => SHORT_DEADLINE,
+        StopSource::Deadline => DEADLINE,
         _ => Duration::from_secs(120),
     };
     let submitted = owner
-        .submit(asked(case.scenario, case.mode, deadline))
+        .submit(call_of(case.scenario, case.mode, deadline))
         .await
         .unwrap();
-    let (ended, took) = stopped(&case, &owner, &other, &submitted).await;
+    let (ended, took) = run_and_stop(&case, &owner, &other, &submitted).await;
     let wanted = match case.who {
-        Who::Caller | Who::AnotherProcess => State::Cancelled,
-        Who::Process => State::Interrupted,
-        Who::Deadline => State::Failed,
+        StopSource::Caller | StopSource::AnotherProcess => State::Cancelled,
+        StopSource::Process => State::Interrupted,
+        StopSource::Deadline => State::Failed,
     };
     assert_eq!(ended.job.state, wanted, "{case:?}: {:?}", ended.job);
-    if case.who == Who::Deadline {
+    if case.who == StopSource::Deadline {
         assert_eq!(ended.job.error.as_ref().unwrap().kind, "time-out");
     }
     let bound = match case.who {
-        Who::Deadline => DEADLINE + HEARD_WITHIN,
-        _ => HEARD_WITHIN,
+        StopSource::Deadline => DEADLINE + STOP_TIMEOUT,
+        _ => STOP_TIMEOUT,
     };
     assert!(took < bound, "{case:?}: {took:?}");
-    assert_eq!(ended.job.cost, None, "{case:?}: it may be billed");
-    let until = Instant::now() + HEARD_WITHIN;
+    assert_eq!(ended.job.cost, None, "{case:?}: the cost is not unknown");
+    let until = Instant::now() + STOP_TIMEOUT;
     while simulator.log()[0].end.is_none() {
-        assert!(Instant::now() < until, "{case:?}: the connection stays");
+        assert!(
+            Instant::now() < until,
+            "{case:?}: the connection is still open"
+        );
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     assert_eq!(simulator.log()[0].end, Some("dropped"), "{case:?}");
 }
 
-/// Cuts × stops × moments, with data always there or soon.
+/// Combines replies, sources of a stop and times, with data that is always or soon available.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_is_neither_lost_nor_starved() {
+async fn every_stop_ends_its_call_in_time() {
     let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
     answers.ready().await.unwrap();
     let mut random = fastrand::Rng::with_seed(9);
     let mut cases = Vec::new();
     for scenario in ["flood", "flood+split", "flood+gzip", "endless", "stall"] {
         for mode in [Mode::Answer, Mode::Research] {
-            for who in [Who::Caller, Who::Process, Who::Deadline] {
+            for who in [
+                StopSource::Caller,
+                StopSource::Process,
+                StopSource::Deadline,
+            ] {
                 cases.push((scenario, mode, who));
             }
-            // This one was lost in half of the tries.
-            cases.extend([(scenario, mode, Who::AnotherProcess); 3]);
+            // A regression: this stop was lost in half of the attempts.
+            cases.extend([(scenario, mode, StopSource::AnotherProcess); 3]);
         }
     }
     let cases: Vec<Case> = cases
@@ -193,7 +205,7 @@ async fn a_stop_is_neither_lost_nor_starved() {
             after: Duration::from_micros(random.u64(0..300_000)),
         })
         .collect();
-    for group in cases.chunks(AT_ONCE) {
+    for group in cases.chunks(CONCURRENT_CASES) {
         let mut running = tokio::task::JoinSet::new();
         for case in group {
             running.spawn(check(case.clone(), answers.clone()));
@@ -207,7 +219,7 @@ async fn a_stop_is_neither_lost_nor_starved() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_component_that_is_slow_is_stopped_at_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
-    // Some tenths of a second a push, and thousands of pushes.
+    // Each `push` takes some tenths of a second, and there are thousands.
     let slow = "(local.set $at (i32.const 300000000))
          (loop $more
            (local.set $at (i32.sub (local.get $at) (i32.const 1)))
@@ -233,7 +245,11 @@ async fn a_component_that_is_slow_is_stopped_at_the_deadline() {
     .await
     .unwrap();
     let jobs = jobs(&folder.path().join("state"), &simulator.url(), &answers);
-    for who in [Who::Deadline, Who::Caller, Who::AnotherProcess] {
+    for who in [
+        StopSource::Deadline,
+        StopSource::Caller,
+        StopSource::AnotherProcess,
+    ] {
         let case = Case {
             scenario: "flood",
             mode: Mode::Answer,
@@ -241,20 +257,20 @@ async fn a_component_that_is_slow_is_stopped_at_the_deadline() {
             after: Duration::from_millis(500),
         };
         let deadline = match who {
-            Who::Deadline => DEADLINE,
+            StopSource::Deadline => DEADLINE,
             _ => Duration::from_secs(120),
         };
         let submitted = jobs
-            .submit(asked("flood", Mode::Answer, deadline))
+            .submit(call_of("flood", Mode::Answer, deadline))
             .await
             .unwrap();
-        let (ended, took) = stopped(&case, &jobs, &jobs, &submitted).await;
+        let (ended, took) = run_and_stop(&case, &jobs, &jobs, &submitted).await;
         let wanted = match who {
-            Who::Deadline => State::Failed,
+            StopSource::Deadline => State::Failed,
             _ => State::Cancelled,
         };
         assert_eq!(ended.job.state, wanted, "{:?}", ended.job);
-        assert!(took < DEADLINE + 3 * HEARD_WITHIN, "{who:?}: {took:?}");
+        assert!(took < DEADLINE + 3 * STOP_TIMEOUT, "{who:?}: {took:?}");
     }
 }
 
@@ -267,12 +283,12 @@ async fn nothing_is_sent_once_a_cancellation_is_stored() {
     let other = jobs(folder.path(), &simulator.url(), &answers);
     for round in 0..5 {
         let submitted = owner
-            .submit(asked("auto", Mode::Research, Duration::from_secs(60)))
+            .submit(call_of("auto", Mode::Research, Duration::from_secs(60)))
             .await
             .unwrap();
         let id = submitted.job.id.clone();
-        // Stored before anybody runs it; the wait for its end is given up at once.
-        let asked = tokio::spawn({
+        // Store the cancellation before the job runs. Do not wait for the end of the job.
+        let cancelled = tokio::spawn({
             let (other, id) = (other.clone(), id.clone());
             async move { other.cancel(&id).await.unwrap() }
         });
@@ -286,14 +302,14 @@ async fn nothing_is_sent_once_a_cancellation_is_stored() {
             .unwrap();
         assert_eq!(ended.job.state, State::Cancelled, "round {round}");
         assert_eq!(ended.job.cost, Some(Micros(0)), "round {round}");
-        assert_eq!(asked.await.unwrap().state, State::Cancelled);
+        assert_eq!(cancelled.await.unwrap().state, State::Cancelled);
     }
     assert!(simulator.log().is_empty());
 }
 
 #[test]
 fn a_cancellation_and_an_interrupt_reach_a_flood_from_outside() {
-    let simulator = OtherSimulator::start("0");
+    let simulator = SimulatorProcess::start("0");
     let machine = Machine::new(&simulator.url);
     let begun = |query: &str| {
         until("the request", || simulator.asked(query));
@@ -322,7 +338,7 @@ fn a_cancellation_and_an_interrupt_reach_a_flood_from_outside() {
     }
 }
 
-/// A call that is cancelled while it is being sent has cost nothing only where the upstream never saw it.
+/// A call that is cancelled while it is being sent costs nothing only if the upstream did not receive it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_is_cancelled_at_once_is_free_only_if_nothing_was_sent() {
     let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
@@ -345,12 +361,12 @@ async fn a_call_that_is_cancelled_at_once_is_free_only_if_nothing_was_sent() {
             let (jobs, id, cancel) = (jobs.clone(), id.clone(), cancel.clone());
             tokio::spawn(async move { jobs.run(&id, cancel, sender).await.unwrap() })
         };
-        // The moment of the cancellation is what is tested.
+        // The time of the cancellation is what is tested.
         tokio::time::sleep(Duration::from_micros(micros)).await;
         cancel.cancel();
         let ended = running.await.unwrap();
         assert_eq!(ended.job.state, State::Cancelled, "{:?}", ended.job);
-        // What was on its way to the simulator has arrived before the reply to a later call.
+        // When a later call is answered, every earlier request has arrived at the simulator.
         let later = jobs.submit(call("a later call")).await.unwrap();
         let (sender, _receiver) = tokio::sync::mpsc::unbounded_channel();
         jobs.run(&later.job.id, CancellationToken::new(), sender)
@@ -362,7 +378,7 @@ async fn a_call_that_is_cancelled_at_once_is_free_only_if_nothing_was_sent() {
             .any(|record| record.body.to_string().contains(&format!("{query}\"")));
         if arrived {
             sent += 1;
-            assert_eq!(ended.job.cost, None, "{micros} µs: it may be billed");
+            assert_eq!(ended.job.cost, None, "{micros} µs: the cost is not unknown");
         } else {
             unsent += 1;
         }

@@ -1,4 +1,4 @@
-//! The store itself: many hands on one file, money, the limiter's clock, retention.
+//! The store: concurrent use of one file, the ledger, the slots of the limiter, retention.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -35,6 +35,7 @@ fn new_job(reserve: i64) -> NewJob {
         capture: None,
         reserve: Micros(reserve),
         simulated: false,
+        approval: None,
     }
 }
 
@@ -51,14 +52,14 @@ fn end(state: State, settlement: Settlement) -> End {
     }
 }
 
-fn hands(path: &Path, count: usize) -> Vec<SqliteStore> {
+fn open_stores(path: &Path, count: usize) -> Vec<SqliteStore> {
     (0..count)
         .map(|_| SqliteStore::open(path).unwrap())
         .collect()
 }
 
-/// Runs a function with each store on a thread of its own, all at once.
-fn all_at_once<T: Send>(
+/// Calls a function with each store concurrently on separate threads.
+fn concurrently<T: Send>(
     stores: &[SqliteStore],
     run: impl Fn(usize, &SqliteStore) -> T + Sync,
 ) -> Vec<T> {
@@ -83,7 +84,7 @@ fn all_at_once<T: Send>(
 }
 
 #[test]
-fn many_open_a_new_store_at_once() {
+fn concurrent_opens_of_a_new_store_succeed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("jobs.db");
     let gate = std::sync::Barrier::new(12);
@@ -104,14 +105,14 @@ fn many_open_a_new_store_at_once() {
 }
 
 #[test]
-fn two_racing_ends_give_one() {
+fn only_the_first_of_two_ends_is_stored() {
     let dir = tempfile::tempdir().unwrap();
-    let stores = hands(&dir.path().join("jobs.db"), 8);
+    let stores = open_stores(&dir.path().join("jobs.db"), 8);
     for round in 0..20 {
         let job = new_job(60_000);
         stores[0].insert(&job, None, NOW).unwrap();
         stores[0].begin(&job.id, NOW).unwrap();
-        let ends = all_at_once(&stores, |number, store| {
+        let ends = concurrently(&stores, |number, store| {
             let state = if number % 2 == 0 {
                 State::Done
             } else {
@@ -138,11 +139,11 @@ fn two_racing_ends_give_one() {
 }
 
 #[test]
-fn a_budget_holds_over_all_hands() {
+fn a_budget_holds_for_concurrent_stores() {
     let dir = tempfile::tempdir().unwrap();
-    let stores = hands(&dir.path().join("jobs.db"), 8);
+    let stores = open_stores(&dir.path().join("jobs.db"), 8);
     let budget = Some(Micros(300_000));
-    let taken: usize = all_at_once(&stores, |_, store| {
+    let taken: usize = concurrently(&stores, |_, store| {
         (0..5)
             .filter(|_| {
                 matches!(
@@ -155,7 +156,7 @@ fn a_budget_holds_over_all_hands() {
     .into_iter()
     .sum();
     assert_eq!(taken, 5);
-    // A settlement below its reservation makes room; an unknown cost does not.
+    // A settlement below the reservation frees budget. An unknown cost does not.
     let ids = stores[0].active().unwrap();
     let done = |id: &JobId, settlement| {
         stores[1]
@@ -175,7 +176,7 @@ fn a_budget_holds_over_all_hands() {
         stores[2].insert(&new_job(60_000), budget, NOW).unwrap(),
         Inserted::New(_)
     ));
-    // The next day has a budget of its own.
+    // The next day has a new budget.
     let tomorrow = NOW.plus(86_400_000);
     assert!(matches!(
         stores[2]
@@ -191,20 +192,20 @@ const RATE: Rate = Rate {
 };
 const FAR: Millis = Millis(i64::MAX);
 
-/// A job that is to wait for a slot.
-fn waiting(store: &SqliteStore) -> JobId {
+/// Stores a job that waits for a slot.
+fn insert_waiting(store: &SqliteStore) -> JobId {
     let job = new_job(1);
     store.insert(&job, None, NOW).unwrap();
     job.id
 }
 
 #[test]
-fn a_slot_of_a_job_that_ended_while_it_waited_is_given_back() {
+fn the_slot_of_a_job_that_ended_while_waiting_is_reused() {
     let store = SqliteStore::in_memory().unwrap();
     let take = |now| {
-        let id = waiting(&store);
+        let id = insert_waiting(&store);
         let Slot::At(at) = store.slot(&id, RATE, now, FAR).unwrap() else {
-            panic!("there is time");
+            panic!("the slot is too late");
         };
         (id, (at.0 - NOW.0) / RATE.window_ms)
     };
@@ -215,31 +216,31 @@ fn a_slot_of_a_job_that_ended_while_it_waited_is_given_back() {
         let end = end(State::Interrupted, Settlement::Cost(Micros(0)));
         store.finish(&taken[number].0, &end, NOW).unwrap();
     };
-    // The first two may have been used.
+    // The slots of the first two may have been used.
     for number in [0, 1, 5, 3] {
         dead(number);
     }
     let again: Vec<i64> = (0..3).map(|_| take(NOW).1).collect();
-    assert_eq!(again, [1, 2, 4], "the earliest first, and each once");
+    assert_eq!(again, [1, 2, 4], "slots are not reused in order");
     dead(6);
     let late = NOW.plus(3 * RATE.window_ms + 1);
-    assert!(take(late).1 >= 4, "a slot that has passed is not given");
+    assert!(take(late).1 >= 4, "a past slot was reused");
 }
 
 #[test]
 fn slots_are_in_order_and_no_window_holds_three() {
     let dir = tempfile::tempdir().unwrap();
-    let stores = hands(&dir.path().join("jobs.db"), 5);
-    let mut slots: Vec<i64> = all_at_once(&stores, |_, store| {
+    let stores = open_stores(&dir.path().join("jobs.db"), 5);
+    let mut slots: Vec<i64> = concurrently(&stores, |_, store| {
         let mine: Vec<i64> = (0..10)
             .map(
-                |_| match store.slot(&waiting(store), RATE, NOW, FAR).unwrap() {
+                |_| match store.slot(&insert_waiting(store), RATE, NOW, FAR).unwrap() {
                     Slot::At(at) => at.0,
-                    Slot::TooLate(_) => panic!("there is time"),
+                    Slot::TooLate(_) => panic!("the slot is too late"),
                 },
             )
             .collect();
-        assert!(mine.is_sorted(), "whoever asks later goes later");
+        assert!(mine.is_sorted(), "slots are not in the order of the calls");
         mine
     })
     .into_iter()
@@ -253,7 +254,7 @@ fn slots_are_in_order_and_no_window_holds_three() {
     assert_eq!(
         slots[49],
         NOW.0 + 24 * RATE.window_ms,
-        "and none is given away"
+        "a slot was left out"
     );
 }
 
@@ -261,35 +262,37 @@ fn slots_are_in_order_and_no_window_holds_three() {
 fn a_slot_beyond_the_deadline_is_not_taken() {
     let store = SqliteStore::in_memory().unwrap();
     for _ in 0..2 {
-        let slot = store.slot(&waiting(&store), RATE, NOW, NOW).unwrap();
+        let slot = store.slot(&insert_waiting(&store), RATE, NOW, NOW).unwrap();
         assert_eq!(slot, Slot::At(NOW));
     }
     let next = NOW.plus(RATE.window_ms);
     assert_eq!(
         store
-            .slot(&waiting(&store), RATE, NOW, NOW.plus(500))
+            .slot(&insert_waiting(&store), RATE, NOW, NOW.plus(500))
             .unwrap(),
         Slot::TooLate(next)
     );
-    let slot = store.slot(&waiting(&store), RATE, NOW, FAR).unwrap();
+    let slot = store.slot(&insert_waiting(&store), RATE, NOW, FAR).unwrap();
     assert_eq!(slot, Slot::At(next));
 }
 
 #[test]
-fn a_clock_that_was_set_back_holds_nobody_up() {
+fn a_clock_that_was_set_back_delays_no_caller() {
     let store = SqliteStore::in_memory().unwrap();
     for _ in 0..4 {
-        store.slot(&waiting(&store), RATE, NOW, FAR).unwrap();
+        store.slot(&insert_waiting(&store), RATE, NOW, FAR).unwrap();
     }
     let hour_back = NOW.plus(-3_600_000);
     assert_eq!(
-        store.slot(&waiting(&store), RATE, hour_back, FAR).unwrap(),
+        store
+            .slot(&insert_waiting(&store), RATE, hour_back, FAR)
+            .unwrap(),
         Slot::At(hour_back)
     );
 }
 
 #[test]
-fn nobody_else_can_read_the_state() {
+fn only_the_owner_can_read_the_state() {
     let machine = Machine::new("https://upstream.invalid");
     machine.run(&["ask", "--simulate", "--pace", "0", "who reads this"]);
     let _open = SqliteStore::open(&machine.state().join("jobs.db")).unwrap();
@@ -306,14 +309,14 @@ fn nobody_else_can_read_the_state() {
             }
         }
     }
-    assert!(seen >= 2, "a database and a capture");
+    assert!(seen >= 2, "a file is missing");
 }
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
 }
 
-/// A jobs in this process, on a simulator in this process, with a clock that can be moved.
+/// Returns jobs and a simulator in this process, with a clock that the test controls.
 pub async fn jobs(dir: &Path, clock: Arc<dyn Clock>, budget: Option<Micros>) -> (Jobs, Simulator) {
     let simulator = Simulator::start(Options {
         pace: 0.0,
@@ -361,11 +364,12 @@ pub fn call(query: &str) -> glovebox::jobs::Call {
         max_usd: None,
         capture: true,
         simulate: None,
+        approval: None,
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
+async fn a_job_expires_with_its_capture_after_the_retention() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
     let (jobs, _simulator) = jobs(dir.path(), clock.clone(), None).await;
@@ -384,18 +388,18 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
     );
     assert!(
         !dir.path().join(format!("locks/{id}.lock")).exists(),
-        "an ended job needs no lock"
+        "the lock of an ended job remains"
     );
 
     clock.advance(24 * 3600 * 1000);
-    assert_eq!(jobs.prune().await.unwrap(), 0, "kept for a day to the end");
+    assert_eq!(jobs.prune().await.unwrap(), 0, "a job was removed early");
     let other = jobs.submit(call("another")).await.unwrap().job.id;
     let (updates, _) = tokio::sync::mpsc::unbounded_channel();
     jobs.run(&other, CancellationToken::new(), updates)
         .await
         .unwrap();
     clock.advance(1);
-    // A reader comes first: to it the job is gone already, though nobody has removed it yet.
+    // A reader gets an expired job as removed before it is pruned.
     assert!(matches!(
         jobs.job(&id).await,
         Err(JobsError::Expired { .. })
@@ -419,7 +423,7 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
         jobs.job(&JobId::new()).await,
         Err(JobsError::Unknown(_))
     ));
-    // What it cost is still known, and after a month nothing is.
+    // The ledger still has the cost. After a month the mark of the id is removed.
     let spend = jobs.spend(7).await.unwrap();
     assert_eq!(spend.total.calls, 2);
     clock.advance(31 * 24 * 3600 * 1000);
@@ -428,30 +432,34 @@ async fn what_is_kept_a_day_is_then_gone_with_its_capture() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_that_dies_before_it_begins_has_cost_nothing() {
+async fn a_job_whose_owner_dies_before_it_starts_costs_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
     let (owner, _simulator) = jobs(dir.path(), clock.clone(), None).await;
     let (reader, simulator) = jobs(dir.path(), clock.clone(), None).await;
     let id = owner.submit(call("too early")).await.unwrap().job.id;
-    let waiting = reader.job(&id).await.unwrap();
-    assert_eq!(waiting.state, State::Queued, "its owner lives");
+    let insert_waiting = reader.job(&id).await.unwrap();
+    assert_eq!(
+        insert_waiting.state,
+        State::Queued,
+        "a job with a live owner was settled"
+    );
     assert_eq!(
         reader.spend(1).await.unwrap().total.reserved,
         Micros(60_000)
     );
-    // What a process loses with its life: the lock.
+    // When a process dies, it loses its lock.
     drop(owner);
     let job = reader.job(&id).await.unwrap();
     assert_eq!((job.state, job.cost), (State::Interrupted, Some(Micros(0))));
     assert!(job.capture.is_none() && job.note.is_none());
     let total = reader.spend(1).await.unwrap().total;
     assert_eq!((total.reserved, total.spent), (Micros(0), Micros(0)));
-    assert!(simulator.log().is_empty(), "nothing is started again");
+    assert!(simulator.log().is_empty(), "the job was started again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
+async fn progress_is_stored_once_a_second_at_most_and_reported_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
     let (jobs, _simulator) = jobs(dir.path(), clock, None).await;
@@ -477,7 +485,7 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
         }
     }
     assert!(frames > 2, "{frames}");
-    // Stored, begun, sent, ended: whatever changed the store beside these is progress.
+    // The job is stored, started, sent and ended. All other changes of the store are progress.
     let store = SqliteStore::open(&dir.path().join("jobs.db")).unwrap();
     let stored = store.revision().unwrap() - 4;
     assert!(stored <= seconds + 1, "{stored} in {seconds} s");
@@ -486,7 +494,7 @@ async fn progress_is_stored_once_a_second_at_most_and_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_has_ended_can_be_deleted() {
+async fn only_ended_jobs_can_be_deleted() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
     let (jobs, _simulator) = jobs(dir.path(), clock.clone(), None).await;
@@ -500,7 +508,7 @@ async fn only_what_has_ended_can_be_deleted() {
     let (updates, _) = tokio::sync::mpsc::unbounded_channel();
     let ended = jobs.run(&id, cancel, updates).await.unwrap();
     assert_eq!(ended.job.state, State::Cancelled);
-    assert_eq!(ended.job.cost, Some(Micros(0)), "it was never sent");
+    assert_eq!(ended.job.cost, Some(Micros(0)), "an unsent call has a cost");
     jobs.delete(&id).await.unwrap();
     assert!(matches!(
         jobs.job(&id).await,
@@ -509,7 +517,7 @@ async fn only_what_has_ended_can_be_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
+async fn an_invalid_call_is_refused_before_anything_is_stored() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
     let (jobs, simulator) = jobs(dir.path(), clock, Some(Micros(100_000))).await;
@@ -518,7 +526,11 @@ async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
     let Err(JobsError::Invalid(fields)) = jobs.submit(bad).await else {
         panic!("taken in");
     };
-    assert_eq!(fields.len(), 2, "all that is wrong is named: {fields:?}");
+    assert_eq!(
+        fields.len(),
+        2,
+        "not all invalid fields are listed: {fields:?}"
+    );
     let mut dear = call("dear");
     dear.max_usd = Some(0.01);
     assert!(matches!(
@@ -540,7 +552,7 @@ async fn a_call_that_cannot_be_made_is_refused_before_anything_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_cannot_start_is_told_at_once() {
+async fn a_worker_that_cannot_start_is_reported_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Arc::new(SetClock::new(NOW));
     let (jobs, _simulator) = jobs(dir.path(), clock, None).await;
@@ -563,7 +575,7 @@ async fn a_worker_that_cannot_start_is_told_at_once() {
 }
 
 #[test]
-fn time_is_told_as_it_is() {
+fn times_are_formatted() {
     assert_eq!(
         SetClock::new(NOW).now().rfc3339(),
         "2026-05-28T20:26:40.000Z"
@@ -585,7 +597,7 @@ fn a_cancelled_job_is_not_marked_as_sent() {
         .unwrap();
     assert_eq!(mark(&cancelled), Marked::Cancelled);
     assert_eq!(mark(&ended), Marked::Ended);
-    assert_eq!(mark(&new_job(1)), Marked::Ended, "it is not there");
+    assert_eq!(mark(&new_job(1)), Marked::Ended, "a missing job was marked");
     assert_eq!(mark(&running), Marked::Sent);
     let Lookup::Found(job) = store.lookup(&cancelled.id).unwrap() else {
         panic!("lost");
@@ -594,7 +606,7 @@ fn a_cancelled_job_is_not_marked_as_sent() {
 }
 
 #[test]
-fn a_value_that_the_tables_refuse_is_no_damage() {
+fn a_value_that_the_tables_refuse_is_not_reported_as_damage() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("jobs.db");
     let store = SqliteStore::open(&path).unwrap();
@@ -630,7 +642,7 @@ fn a_value_that_the_tables_refuse_is_no_damage() {
 }
 
 #[test]
-fn sums_that_an_absurd_cost_broke_are_made_again() {
+fn sums_that_an_absurd_cost_broke_are_rebuilt() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("jobs.db");
     let (good, bad) = (new_job(60_000), new_job(60_000));
@@ -642,12 +654,12 @@ fn sums_that_an_absurd_cost_broke_are_made_again() {
             store.finish(&job.id, &end(State::Done, cost), NOW).unwrap();
         }
     }
-    // As a version before this one left it.
+    // The state that an earlier version left.
     let old = rusqlite::Connection::open(&path).unwrap();
     old.execute_batch(
         "ALTER TABLE job DROP COLUMN simulated; ALTER TABLE ledger DROP COLUMN simulated;
          ALTER TABLE spend DROP COLUMN simulated; ALTER TABLE slot DROP COLUMN job;
-         DROP TABLE http_session; PRAGMA user_version = 1;",
+         DROP TABLE http_session; DROP TABLE used_approval; PRAGMA user_version = 1;",
     )
     .unwrap();
     drop(old);
@@ -712,7 +724,7 @@ fn simulated_calls_count_in_no_budget_and_no_sum() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_question_to_another_origin_or_with_another_key_is_another() {
+async fn origin_and_key_are_part_of_the_fingerprint() {
     let dir = tempfile::tempdir().unwrap();
     let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
     let key = |text: &str| ApiKey::parse(text, "a test").unwrap();

@@ -1,4 +1,4 @@
-//! Workers that outlive whoever started them, and what remains of those that do not live on.
+//! Workers that survive the process that started them, and the jobs of workers that are killed.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use crate::support::machine::{Machine, Simulator, json, kill, own_group, until, words};
 
-/// What a research with the default of 20 queries is reserved at.
+/// The reservation of a research with 20 queries, the default.
 const RESERVED: f64 = 1.6;
 
 #[test]
-fn a_worker_outlives_everything_that_was_there_when_it_began() {
+fn a_worker_survives_its_parent_session_and_executable() {
     let simulator = Simulator::start("0.01");
     let machine = Machine::new(&simulator.url);
     let mut command = machine.command(&["research", "--detach", "what outlives a parent"]);
     let mut parent = own_group(&mut command).spawn().unwrap();
-    // The parent may still be waiting for the worker to say that it began.
+    // The parent may still be waiting for the worker to start.
     let (_, id) = until("a worker", || machine.workers().pop());
     kill(-i32::try_from(parent.id()).unwrap(), "KILL");
     parent.wait().unwrap();
@@ -40,16 +40,16 @@ fn a_worker_outlives_everything_that_was_there_when_it_began() {
     });
 }
 
-/// Dollars to the micro-dollar, as the ledger keeps them.
+/// Rounds dollars to micro-dollars, as in the ledger.
 fn rounded(usd: &Value) -> f64 {
     (usd.as_f64().unwrap() * 1e6).round() / 1e6
 }
 
 #[test]
-fn a_worker_holds_nothing_of_its_parent() {
+fn a_worker_shares_nothing_with_its_parent() {
     let simulator = Simulator::start("1");
     let machine = Machine::new(&simulator.url);
-    // `output` waits for the end of the pipes, so this would hang for minutes if the worker held one.
+    // `output` waits until all pipes are closed. If the worker held one, this would take minutes.
     let id = machine.detach("who holds a pipe");
     let (pid, _) = until("the worker", || machine.workers().pop());
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -60,9 +60,13 @@ fn a_worker_holds_nothing_of_its_parent() {
         .split_whitespace()
         .collect();
     let (group, session) = (fields[2], fields[3]);
-    assert_eq!(session, pid.to_string(), "a session of its own");
+    assert_eq!(
+        session,
+        pid.to_string(),
+        "the worker is not the leader of a session"
+    );
     assert_eq!(group, pid.to_string());
-    // Some clients end all descendants of their servers when they leave.
+    // Some clients kill all descendants of their servers when they exit.
     let mut ancestor = fields[1].to_owned();
     while !["0", "1"].contains(&ancestor.as_str()) {
         let command = std::fs::read_to_string(format!("/proc/{ancestor}/cmdline")).unwrap();
@@ -83,7 +87,7 @@ fn a_worker_holds_nothing_of_its_parent() {
 }
 
 #[test]
-fn what_remains_of_a_worker_killed_at_any_moment() {
+fn a_worker_killed_at_any_time_is_settled() {
     let simulator = Simulator::start("0.004");
     let machine = Machine::new(&simulator.url);
     let answers = Answers::start(&Sandbox::default(), AnswersConfig::default());
@@ -93,7 +97,7 @@ fn what_remains_of_a_worker_killed_at_any_moment() {
         let query = format!("question {number} about worn brakes");
         let id = machine.detach(&query);
         let moment = Duration::from_millis(random.u64(0..1500));
-        // A moment is what is tested, so nothing but time can be waited for.
+        // The time is what is tested, so there is no event to wait for.
         std::thread::sleep(moment);
         for (pid, _) in machine.workers() {
             kill(pid, "KILL");
@@ -131,7 +135,7 @@ fn what_remains_of_a_worker_killed_at_any_moment() {
         }
         seen.push(state);
     }
-    // No second settlement, nothing left open.
+    // There is no second settlement and no open reservation.
     let spend = machine.json(&["spend", "--json"]);
     let total = &spend["total"];
     assert_eq!(total["calls"], 20);
@@ -142,9 +146,9 @@ fn what_remains_of_a_worker_killed_at_any_moment() {
     assert!((total["unknown_counted_usd"].as_f64().unwrap() - counted).abs() < 1e-9);
     assert!(
         seen.iter().any(|state| state == "interrupted"),
-        "no moment hit a living worker: {seen:?}"
+        "no worker was alive when it was killed: {seen:?}"
     );
-    // Each was sent once at most: nothing is ever run again.
+    // Each request was sent at most once: recovery sends nothing again.
     let mut queries: Vec<String> = simulator
         .log()
         .iter()
@@ -157,7 +161,7 @@ fn what_remains_of_a_worker_killed_at_any_moment() {
 }
 
 #[test]
-fn a_worker_told_to_end_keeps_what_had_come() {
+fn a_terminated_worker_stores_the_partial_result() {
     let simulator = Simulator::start("0.02");
     let machine = Machine::new(&simulator.url);
     let id = machine.detach("sigterm and the rest");
@@ -193,8 +197,8 @@ fn a_cancellation_reaches_the_upstream_within_a_second() {
     assert!(took < Duration::from_secs(1), "{took:?}");
     let job = json(&cancelled);
     assert_eq!(job["state"], "cancelled", "{job:#}");
-    assert!(job["cost_usd"].is_null(), "it may be billed");
-    // Ends are final, and asking again is no error.
+    assert!(job["cost_usd"].is_null(), "the cost is not unknown");
+    // End states are final. A second cancellation is not an error.
     let again = machine.json(&["jobs", "cancel", &id, "--json"]);
     assert_eq!(again["state"], "cancelled");
     assert_eq!(again["ended_at"], job["ended_at"]);
@@ -215,12 +219,12 @@ fn the_same_research_runs_once() {
         machine.json(&["jobs", "cancel", id, "--json"]);
     }
     let third = machine.detach("asked twice by a client that retries");
-    assert_ne!(first, third, "an ended job is no running one");
+    assert_ne!(first, third, "an ended job was returned as running");
     machine.json(&["jobs", "cancel", &third, "--json"]);
 }
 
 #[test]
-fn a_detached_worker_runs_a_simulator_of_its_own() {
+fn a_detached_worker_starts_its_own_simulator() {
     let machine = Machine::new("https://upstream.invalid");
     let job = machine.json(&[
         "research",
@@ -234,7 +238,7 @@ fn a_detached_worker_runs_a_simulator_of_its_own() {
     let id = job["research_id"].as_str().unwrap();
     assert_ne!(
         job["state"], "queued",
-        "it was answered once the worker owned it"
+        "the command returned before the worker owned the job"
     );
     assert_eq!(machine.ended(id)["state"], "done");
 }

@@ -1,11 +1,11 @@
-//! Command components for `glovebox run` that do what no honest one does, made from the text of a core module.
+//! Command components for `glovebox run` with behaviour that a real command does not have, built from text modules.
 
 use std::path::Path;
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// The part of WASI that the guests use.
+/// The part of WASI that the guests import.
 const WIT: &str = r#"
 package test:guest;
 
@@ -89,7 +89,7 @@ package wasi:http@0.2.0 {
 }
 "#;
 
-/// What the guests import.
+/// The imports of a guest.
 const IMPORTS: &str = r#"
   (import "wasi:cli/stdout@0.2.0" "get-stdout" (func $stdout (result i32)))
   (import "wasi:cli/stderr@0.2.0" "get-stderr" (func $stderr (result i32)))
@@ -115,7 +115,7 @@ const IMPORTS: &str = r#"
   (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 131072))
 "#;
 
-/// A guest that writes these texts, each in one piece, to standard output (1) or standard error (2); 3 traps.
+/// Builds a guest that writes each text with one call to standard output (1) or standard error (2). 3 traps.
 pub fn printing(folder: &Path, texts: &[(u8, &str)]) -> String {
     let mut data = String::new();
     let mut writes = String::new();
@@ -142,19 +142,20 @@ pub fn printing(folder: &Path, texts: &[(u8, &str)]) -> String {
     )
 }
 
-/// What a guest asks for.
+/// The requests of a guest.
 pub struct QuestionOptions<'a> {
-    /// As in the list of methods of `wasi:http`: 0 is GET, 2 POST, 5 CONNECT, 7 TRACE.
+    /// The index of the method in `wasi:http`: 0 is GET, 2 POST, 5 CONNECT, 7 TRACE.
     pub method: u8,
-    /// The authority of the address.
+    /// The authority of the URL.
     pub authority: &'a str,
-    /// How many requests are opened.
+    /// The number of requests.
     pub requests: u32,
-    /// Kibibytes of the body of each, which is never finished; 0 for no body.
+    /// The size of each body in KiB. The body is never finished. 0 for no body.
     pub body_kib: u32,
 }
 
-/// A guest that opens requests, writes their bodies, and waits for the first where there are no bodies.
+/// Builds a guest that sends requests and writes their bodies. Without bodies it waits for the first reply of each
+/// request.
 pub fn asking(folder: &Path, asking: &QuestionOptions) -> String {
     let QuestionOptions {
         method,
@@ -164,7 +165,7 @@ pub fn asking(folder: &Path, asking: &QuestionOptions) -> String {
     } = asking;
     let length = authority.len();
     let authority = escaped(authority);
-    // Pieces of 4 KiB are the most that the call takes.
+    // One call writes at most 4 KiB.
     let pieces = body_kib / 4;
     built(
         folder,

@@ -1,18 +1,18 @@
-//! Components made here: a few lines of core WebAssembly under a WIT world.
+//! Components for tests, built from text modules and a WIT world.
 
 use std::path::{Path, PathBuf};
 
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// Where the WIT of the answers component is, and the version of its package.
+/// The folder of the WIT of the answers component, and the version of its package.
 const ANSWERS_WIT: (&str, &str) = ("../wit/answers", "0.2.0");
 
-/// A request that a guest can build, whatever it is asked.
+/// The body of a request that a guest builds.
 pub const BODY: &str =
     r#"{"model":"brave","stream":true,"messages":[{"role":"user","content":"q"}]}"#;
 
-/// Encodes a core module, in text, as a component of a world.
+/// Encodes a text module as a component of a world.
 pub fn encode(
     resolve: &Resolve,
     package: wit_parser::PackageId,
@@ -29,17 +29,17 @@ pub fn encode(
         .unwrap()
 }
 
-/// A component of the world `answers`. A function that is not given traps.
+/// A component of the world `answers`. Functions without a body trap.
 pub struct Guest {
-    /// The memory, so that a guest can have another one.
+    /// The declaration of the memory.
     pub memory: String,
-    /// Data, functions and a start, beside those of the world.
+    /// Additional data, functions and a start function.
     pub more: String,
-    /// Functions of the world: what names them, and their bodies.
+    /// The names of functions of the world and their bodies.
     functions: Vec<(&'static str, String)>,
 }
 
-/// The functions of the world: interface, name, type with named parameters.
+/// The functions of the world: interface, name, and type with named parameters.
 const FUNCTIONS: [(&str, &str, &str); 10] = [
     ("request", "build", "(param $question i32) (result i32)"),
     (
@@ -86,7 +86,7 @@ impl Default for Guest {
 }
 
 impl Guest {
-    /// Gives a function of the world a body.
+    /// Sets the body of a function of the world.
     pub fn with(mut self, name: &'static str, body: impl Into<String>) -> Self {
         assert!(FUNCTIONS.iter().any(|(_, known, _)| *known == name));
         self.functions.retain(|(known, _)| *known != name);
@@ -94,20 +94,20 @@ impl Guest {
         self
     }
 
-    /// Adds data, functions and a start.
+    /// Adds data, functions and a start function.
     pub fn and(mut self, more: impl AsRef<str>) -> Self {
         self.more.push_str(more.as_ref());
         self
     }
 
-    /// Lets it build a request with this body, whatever it is asked.
+    /// Makes the guest build a request with this body for every question.
     pub fn asking(self, body: &str) -> Self {
         const PATH: &str = "/res/v1/chat/completions";
         let number = |number: usize| {
             let bytes = u32::try_from(number).unwrap().to_le_bytes();
             bytes.map(|byte| format!("\\{byte:02x}")).concat()
         };
-        // An ok of method, path, no headers, body.
+        // An ok result with method, path, no headers and body.
         let request = [0, 3072, 4, 3136, PATH.len(), 0, 0, 3200, body.len()].map(number);
         let (request, body) = (request.concat(), body.replace('"', "\\\""));
         self.with("build", "(i32.const 1536)").and(format!(
@@ -153,7 +153,7 @@ impl Guest {
         )
     }
 
-    /// The component, in a file of this folder.
+    /// Writes the component to a file in a folder and returns its path.
     pub fn write(&self, folder: &Path) -> PathBuf {
         let mut resolve = Resolve::default();
         let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join(ANSWERS_WIT.0);
@@ -164,13 +164,13 @@ impl Guest {
     }
 }
 
-/// Data for a `push` that returns `(i32.const 1024)`: a batch of one event, the text `ok` at offset 7, and no error.
+/// Data for a `push` that returns `(i32.const 1024)`: a batch with one event, the text `ok` at offset 7, and no error.
 pub const ONE_EVENT: &str = r#"
   (data (i32.const 1024) "\00\05\00\00\01\00\00\00\00")
   (data (i32.const 1280) "\07\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\00\08\00\00\02\00\00\00")
   (data (i32.const 2048) "ok")"#;
 
-/// The body of a `push` that does this when its first byte is `!`, and gives [`ONE_EVENT`] for any other.
+/// Returns the body of a `push` that runs `deed` if its first byte is `!`, and otherwise returns [`ONE_EVENT`].
 pub fn push(deed: &str) -> String {
     format!(
         r#"(if (i32.eqz (local.get $length)) (then (return (i32.const 1024))))

@@ -1,4 +1,4 @@
-//! The limiter of the jobs, on a store in memory, for calls that have no job of their own.
+//! A limiter with a store in memory, for calls that are not jobs.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use glovebox::jobs::{JobId, Micros, NewJob, Rate, Storage};
 use glovebox::upstream::{NoSlot, SendLimiter, SlotFuture};
 use tokio::time::Instant;
 
-/// A limiter whose every request is a job.
+/// A limiter that stores a job for each request.
 #[derive(Debug)]
 pub struct StoreLimiter {
     storage: Storage,
@@ -16,7 +16,7 @@ pub struct StoreLimiter {
 }
 
 impl StoreLimiter {
-    /// At most so many requests in any window.
+    /// Allows `count` requests in any window of `window_ms` milliseconds.
     pub fn new(count: u32, window_ms: i64) -> Self {
         let storage = Storage::in_memory(Arc::new(WallClock)).unwrap();
         Self {
@@ -25,7 +25,7 @@ impl StoreLimiter {
         }
     }
 
-    /// No limit that a test reaches.
+    /// Returns a limiter that no test reaches.
     pub fn open() -> Self {
         Self::new(1000, 1)
     }
@@ -68,5 +68,6 @@ fn new_job() -> NewJob {
         capture: None,
         reserve: Micros(0),
         simulated: false,
+        approval: None,
     }
 }

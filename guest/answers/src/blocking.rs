@@ -1,17 +1,17 @@
-//! A blocking reply: one JSON text with the whole message.
+//! Reads a blocking reply: one JSON text with the whole message.
 
 use crate::event::StreamErrorKind;
-use crate::json::{Json, Read};
-use crate::parser::Reader;
+use crate::parser::ReplyReader;
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
+use stream::json::{Json, Read};
 
 /// Longest message taken from the upstream, in code points.
 const MESSAGE_CHARS: usize = 500;
 
-/// Reads the body into the reader, as a stream of the same answer would have been.
-pub(crate) fn read(reader: &mut Reader, body: &[u8], at: u64) {
+/// Reads the body. The outcome is the same as that of a stream of the same answer.
+pub(crate) fn read(reader: &mut ReplyReader, body: &[u8], at: u64) {
     let text = String::from_utf8_lossy(body);
     let (value, whole) = match Json::read(&text) {
         Read::Whole(value) => (value, true),
@@ -35,7 +35,7 @@ pub(crate) fn read(reader: &mut Reader, body: &[u8], at: u64) {
     if let Some(choice) = choice {
         let message = choice.get("message").or_else(|| choice.get("delta"));
         let content = message.and_then(|message| message.text_of("content"));
-        let Reader {
+        let ReplyReader {
             tags, collector, ..
         } = reader;
         tags.feed(content.unwrap_or_default(), collector);
@@ -52,7 +52,7 @@ pub(crate) fn read(reader: &mut Reader, body: &[u8], at: u64) {
     }
 }
 
-/// The part of an object that reports an error.
+/// Returns the member of the reply that reports an error.
 fn error_of<'a>(value: &'a Json<'a>) -> Option<&'a Json<'a>> {
     let present = |name| value.get(name).filter(|&error| *error != Json::Null);
     let error = present("error").or_else(|| present("errors"));
@@ -62,10 +62,10 @@ fn error_of<'a>(value: &'a Json<'a>) -> Option<&'a Json<'a>> {
     })
 }
 
-/// What an error object says, in one line.
+/// Returns a message for an error object, in one line.
 pub(crate) fn error_message(error: Option<&Json<'_>>) -> String {
     let first = error.map(|error| error.items().first().unwrap_or(error));
-    let said = first.and_then(|error| {
+    let text = first.and_then(|error| {
         let members = ["message", "detail", "code", "type"];
         error
             .text()
@@ -73,11 +73,11 @@ pub(crate) fn error_message(error: Option<&Json<'_>>) -> String {
     });
     let code = first.and_then(|error| error.text_of("code"));
     let mut message = "The upstream reported an error".to_owned();
-    if let Some(said) = said {
+    if let Some(text) = text {
         message.push_str(": ");
-        message.push_str(first_chars(said, MESSAGE_CHARS));
+        message.push_str(first_chars(text, MESSAGE_CHARS));
     }
-    if let Some(code) = code.filter(|code| Some(*code) != said) {
+    if let Some(code) = code.filter(|code| Some(*code) != text) {
         message.push_str(" (");
         message.push_str(first_chars(code, MESSAGE_CHARS));
         message.push(')');

@@ -1,14 +1,14 @@
-//! Sources, deduplicated and numbered, and the markers in the answer.
+//! The sources of an answer, deduplicated and numbered, and their `[n]` markers in its text.
 
 use crate::event::Citation;
-use crate::json::Json;
 use crate::outcome::Source;
-use crate::seen::Seen;
+use crate::place_index::PlaceIndex;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use stream::json::Json;
 
-/// A citation frame as it came; `None` where it has no URL.
-pub(crate) struct Frame<'a> {
+/// The payload of a citation tag.
+pub(crate) struct CitationFrame<'a> {
     pub url: &'a str,
     end_index: Option<u64>,
     upstream_number: Option<u32>,
@@ -16,7 +16,8 @@ pub(crate) struct Frame<'a> {
     favicon: Option<&'a str>,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> CitationFrame<'a> {
+    /// Reads a payload; `None` if it has no URL.
     pub(crate) fn read(payload: &'a Json) -> Option<Self> {
         Some(Self {
             url: payload.text_of("url")?,
@@ -32,30 +33,34 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Bytes that are kept of it.
+    /// Returns the number of bytes of it that the outcome keeps.
     pub(crate) fn size(&self) -> usize {
         self.url.len() + self.snippet.map_or(0, str::len)
     }
 }
 
-/// All sources of one text.
+/// The sources of one text.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     list: Vec<Source>,
-    urls: Seen,
-    snippets: Seen,
-    /// Source and upstream number, without the first of each source, as in the other indexes.
+    urls: PlaceIndex,
+    snippets: PlaceIndex,
+    /// Pairs of a source and an upstream number. As in the other indexes, the first of each source is left out.
     numbers: BTreeSet<(u32, u32)>,
-    /// Source and position.
+    /// Pairs of a source and a position.
     positions: BTreeSet<(u32, u32)>,
-    /// Position and source, in order of arrival, each pair once.
+    /// Pairs of a position and a source, in order of arrival, each once.
     markers: Vec<(u32, u32)>,
 }
 
 impl Sources {
-    /// Takes a citation that arrived after so many code points. The second value says whether its own position could be
-    /// used, the third whether its source is new.
-    pub(crate) fn cite(&mut self, frame: &Frame<'_>, arrived: u32) -> (Citation, bool, bool) {
+    /// Adds a citation that arrived after `arrived` code points. Returns it, whether its own position could be used, and
+    /// whether its source is new.
+    pub(crate) fn cite(
+        &mut self,
+        frame: &CitationFrame<'_>,
+        arrived: u32,
+    ) -> (Citation, bool, bool) {
         let own = frame
             .end_index
             .and_then(|index| u32::try_from(index).ok())
@@ -107,7 +112,7 @@ impl Sources {
         (citation, own.is_some(), new)
     }
 
-    /// Adds a URL; returns its number, from 1, and whether it is new.
+    /// Adds a URL. Returns its number, from 1, and whether it is new.
     pub(crate) fn add(&mut self, url: &str, cited: bool) -> (u32, bool) {
         let list = &self.list;
         let same = |place: usize| list.get(place).is_some_and(|source| source.url == url);
@@ -126,9 +131,9 @@ impl Sources {
         (number, true)
     }
 
-    /// `text` with its `[n]` markers.
+    /// Returns `text` with its `[n]` markers.
     pub(crate) fn mark(&self, text: &str) -> String {
-        // Exactly as much as it takes: doubling a text of some megabytes would be most of a stream's memory.
+        // The exact capacity: a text of some megabytes that grows by doubling would take most of a stream's memory.
         let lengths = self
             .markers
             .iter()
@@ -137,7 +142,7 @@ impl Sources {
         let mut rest = text;
         let mut passed = 0;
         let mut markers = self.markers.clone();
-        // A stable sort: ties stay in the order of arrival.
+        // The sort is stable, so ties stay in the order of arrival.
         markers.sort_by_key(|&(position, _)| position);
         for (position, number) in markers {
             let skip = (position - passed) as usize;
@@ -155,14 +160,14 @@ impl Sources {
         marked
     }
 
-    /// The sources in their order.
+    /// Returns the sources in order of their numbers.
     pub(crate) fn finish(self) -> Vec<Source> {
         self.list
     }
 }
 
-/// Whether something is not in a list yet. Most sources are cited once, so the first item is compared, and only what
-/// comes after it takes place in an index.
+/// Returns whether an item is not in a list yet. Most sources are cited once, so the first item is compared directly and
+/// only further items are put in an index.
 fn is_new<T>(
     list: &[T],
     is_first: impl FnOnce(&T) -> bool,
@@ -190,7 +195,7 @@ mod tests {
             r#"{{"url":"{url}","end_index":{end},"number":{number},"snippet":"s{number}"}}"#
         );
         let payload = Json::parse(&json).unwrap();
-        let (citation, own, _) = sources.cite(&Frame::read(&payload).unwrap(), arrived);
+        let (citation, own, _) = sources.cite(&CitationFrame::read(&payload).unwrap(), arrived);
         (citation.number, citation.position, own)
     }
 

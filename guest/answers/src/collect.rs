@@ -1,28 +1,29 @@
 //! Turns text and tags into events and, in the end, the outcome.
 
-use crate::citations::{Frame, Sources};
-use crate::cited::Cited;
+use crate::citations::{CitationFrame, Sources};
+use crate::cited_text::CitedText;
 use crate::event::{
     Batch, Entity, Event, EventKind, Mode, Progress, StreamError, StreamErrorKind, Thinking, Usage,
     Warning,
 };
-use crate::json::{Json, Read};
 use crate::limits::{MAX_EVENTS, MAX_WARNINGS};
 use crate::outcome::{Finished, Outcome, OutcomeError, Source};
+use crate::place_index::{ENTRY_BYTES, PlaceIndex};
 use crate::research;
-use crate::seen::{ENTRY_BYTES, Seen};
-use crate::tags::{Recogniser, Sink, Tag};
 use crate::text::first_chars;
 use crate::usage;
 use crate::warnings as code;
 use markdown::invisible;
 use markdown::links;
 use memchr::memmem;
+use stream::json::{Json, Read};
+use stream::{Sink, Tag, TagScanner};
 
-/// Bytes that the component's allocator adds to a piece of memory, with rounding.
+/// Bytes that the component's allocator adds to an allocation, with rounding.
 const BLOCK_BYTES: usize = 16;
 
-/// Bytes that a text in a list takes besides its own: its place in a list that has doubled just now, and its memory.
+/// Bytes that a text in a list takes besides its own: its place in a list that has just doubled, and the overhead of its
+/// allocation.
 const ITEM_BYTES: usize = 2 * 12 + BLOCK_BYTES;
 
 /// Bytes that an entity or a query's result takes besides its texts: its place in a list, five texts.
@@ -40,9 +41,9 @@ const SUPERSEDED_BYTES: usize = 2 * 8;
 /// Longest detail of a warning, in code points: enough to find the place.
 const DETAIL_CHARS: usize = 120;
 
-/// What the stream says about its own end, besides what the tags hold.
+/// How the stream ended, as far as its chunks say it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ending {
+pub(crate) struct StreamEnd {
     /// `[DONE]`, or the end of a whole blocking reply.
     pub done: bool,
     /// The upstream's reason.
@@ -51,66 +52,67 @@ pub(crate) struct Ending {
     pub model: Option<String>,
 }
 
-impl Ending {
+impl StreamEnd {
+    /// Returns whether the upstream stopped at its token limit.
     pub(crate) fn is_truncated(&self) -> bool {
         self.finish_reason.as_deref() == Some("length")
     }
 }
 
-/// Collects one stream.
+/// Collects the events and the outcome of one stream.
 #[derive(Debug)]
 pub(crate) struct Collector {
     mode: Mode,
     /// Offset of the server-sent event being read.
     at: u64,
-    /// Events that it gave so far, text left out.
+    /// The number of events that it gave so far, without text.
     of_this: usize,
-    /// The place of its `usage` among `events`.
+    /// The index of its `usage` in `events`.
     last_usage: Option<usize>,
-    /// The place of the last `answer` among `events`, where it came of it.
+    /// The index in `events` of the last `answer` that it gave.
     last_answer: Option<usize>,
-    /// Events not yet handed out.
+    /// Events that were not returned yet.
     pub events: Vec<Event>,
     /// What ended the stream.
     pub error: Option<StreamError>,
-    /// A usage tag came, and no text after it.
+    /// Whether a usage tag came and no text after it.
     pub usage_is_last: bool,
-    /// Which tags came.
-    pub signs: Signs,
-    /// Bytes of text that may still be kept.
+    /// Which kinds of tags came.
+    pub hints: ModeHints,
+    /// Bytes of text that can still be kept.
     room: usize,
     /// Text outside of tags.
-    prose: Cited,
+    prose: CitedText,
     entities: Vec<Entity>,
     queries: Vec<String>,
-    seen_queries: Seen,
+    seen_queries: PlaceIndex,
     blindspots: Vec<String>,
-    seen_blindspots: Seen,
+    seen_blindspots: PlaceIndex,
     thinking: Vec<Thinking>,
     /// In order of iteration.
     progress: Vec<Progress>,
     usage: Option<Usage>,
     /// The last closed answer and where in the prose it stood.
-    answer: Option<(usize, Cited)>,
-    superseded: Superseded,
+    answer: Option<(usize, CitedText)>,
+    superseded: SupersededAnswers,
     warnings: Vec<Warning>,
 }
 
-/// Which tags came, for telling the modes apart.
+/// Which kinds of tags came, from which the mode of a captured stream is inferred.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Signs {
+pub(crate) struct ModeHints {
     /// A tag of an answer.
     pub answer: bool,
     /// A tag of research, or an answer tag with JSON.
     pub research: bool,
 }
 
-/// Answers that a later one superseded.
+/// Answers that were replaced by a later one.
 #[derive(Debug, Default)]
-struct Superseded {
-    /// One after the other.
+struct SupersededAnswers {
+    /// The texts, one after the other.
     texts: String,
-    /// Where in the prose each stood, and where in `texts` it ends.
+    /// For each, its position in the prose and its end in `texts`.
     places: Vec<(u32, u32)>,
 }
 
@@ -125,24 +127,24 @@ impl Collector {
             events: Vec::new(),
             error: None,
             usage_is_last: false,
-            signs: Signs::default(),
+            hints: ModeHints::default(),
             room: text_limit,
-            prose: Cited::default(),
+            prose: CitedText::default(),
             entities: Vec::new(),
             queries: Vec::new(),
-            seen_queries: Seen::default(),
+            seen_queries: PlaceIndex::default(),
             blindspots: Vec::new(),
-            seen_blindspots: Seen::default(),
+            seen_blindspots: PlaceIndex::default(),
             thinking: Vec::new(),
             progress: Vec::new(),
             usage: None,
             answer: None,
-            superseded: Superseded::default(),
+            superseded: SupersededAnswers::default(),
             warnings: Vec::new(),
         }
     }
 
-    /// What follows belongs to the server-sent event that ends at this offset.
+    /// Begins the server-sent event that ends at this offset.
     pub(crate) fn begin(&mut self, at: u64) {
         self.at = at;
         self.of_this = 0;
@@ -150,26 +152,26 @@ impl Collector {
         self.last_answer = None;
     }
 
-    /// The offset of the server-sent event being read.
+    /// Returns the offset of the server-sent event being read.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// Takes out the events so far.
+    /// Removes and returns the events so far.
     pub(crate) fn take_events(&mut self) -> Vec<Event> {
         self.last_usage = None;
         self.last_answer = None;
         std::mem::take(&mut self.events)
     }
 
-    /// Ends the stream; the first error stays.
+    /// Ends the stream with an error, unless it has one.
     pub(crate) fn fail(&mut self, kind: StreamErrorKind, message: String, at: u64) {
         if self.error.is_none() {
             self.error = Some(StreamError { kind, message, at });
         }
     }
 
-    /// Notes something odd.
+    /// Adds a warning.
     pub(crate) fn warn(&mut self, code: &str, detail: &str) {
         let (code, detail) = match self.warnings.len() {
             0..MAX_WARNINGS => (code, detail),
@@ -185,7 +187,7 @@ impl Collector {
     }
 
     fn event(&mut self, kind: EventKind) {
-        // Text joins what is before it in the same batch, so counting it would depend on how the stream was cut.
+        // Text is joined to the text before it in the same batch, so its count would depend on how the stream was cut.
         self.of_this += usize::from(!matches!(kind, EventKind::Text(_) | EventKind::Draft(_)));
         self.events.push(Event { at: self.at, kind });
         if self.of_this > MAX_EVENTS {
@@ -194,7 +196,7 @@ impl Collector {
         }
     }
 
-    /// Takes room for something that is kept; none left ends the stream.
+    /// Counts bytes that are kept against the text limit; beyond it, ends the stream and returns false.
     fn reserve(&mut self, bytes: usize) -> bool {
         if bytes <= self.room {
             self.room -= bytes;
@@ -206,13 +208,13 @@ impl Collector {
         false
     }
 
-    /// Takes a citation, `within` the text of an answer or else in the prose.
-    fn citation(&mut self, payload: &Json<'_>, within: Option<&mut Cited>) {
+    /// Adds a citation to the text of an answer (`within`), or else to the prose.
+    fn citation(&mut self, payload: &Json<'_>, within: Option<&mut CitedText>) {
         // The draft of research has no citations.
         if within.is_none() && self.mode == Mode::Research {
             return self.warn(code::BAD_TAG, "a citation in research");
         }
-        let Some(frame) = Frame::read(payload) else {
+        let Some(frame) = CitationFrame::read(payload) else {
             return self.warn(code::BAD_CITATION, "a citation without a URL");
         };
         if !markdown::url::is_web(frame.url) {
@@ -232,7 +234,7 @@ impl Collector {
     }
 
     fn entity(&mut self, payload: &Json<'_>) {
-        self.signs.answer = true;
+        self.hints.answer = true;
         let Some((entity, left_out)) = research::entity(payload) else {
             return self.warn(code::BAD_TAG, "enum_item");
         };
@@ -314,7 +316,7 @@ impl Collector {
         self.bad_costs(&bad);
         self.usage = Some(usage);
         self.usage_is_last = true;
-        // Of one server-sent event only the last usage is handed out, where the first stood.
+        // One server-sent event gives one usage event: the last usage, at the place of the first.
         let place = *self.last_usage.get_or_insert(self.events.len());
         match self.events.get_mut(place) {
             Some(event) => event.kind = EventKind::Usage(usage),
@@ -325,11 +327,11 @@ impl Collector {
     fn answer(&mut self, payload: &str) {
         let text = match Json::parse(payload) {
             Some(Json::Text(text)) => {
-                self.signs.research = true;
+                self.hints.research = true;
                 text.into_owned()
             }
             Some(object @ Json::Object(_)) => {
-                self.signs.research = true;
+                self.hints.research = true;
                 match object.text_of("answer") {
                     Some(text) => text.to_owned(),
                     None => return self.warn(code::BAD_TAG, "answer"),
@@ -351,34 +353,34 @@ impl Collector {
         self.supersede(cited);
     }
 
-    /// The text of an answer with its citation tags taken out. At its end a possible tag is text if the answer was
+    /// Removes the citation tags from the text of an answer. An incomplete tag at its end is text if the answer was
     /// `closed`, else it is dropped.
-    fn without_citations(&mut self, text: String, closed: bool) -> Cited {
+    fn without_citations(&mut self, text: String, closed: bool) -> CitedText {
         if memmem::find(text.as_bytes(), b"<citation").is_none() {
-            return Cited::whole(text);
+            return CitedText::whole(text);
         }
-        let mut recogniser = Recogniser::new(Tag::WITHIN_AN_ANSWER, text.len());
-        let mut within = Within {
-            cited: Cited::default(),
+        let mut scanner = TagScanner::new(Tag::WITHIN_AN_ANSWER, text.len());
+        let mut extractor = CitationExtractor {
+            cited: CitedText::default(),
             room: text.len(),
             collector: self,
         };
-        recogniser.feed(&text, &mut within);
-        while recogniser.is_holding() {
+        scanner.feed(&text, &mut extractor);
+        while scanner.is_holding() {
             if closed {
-                recogniser.end_as_text(&mut within);
+                scanner.end_as_text(&mut extractor);
             } else {
-                recogniser.take_open();
-                within
+                scanner.take_open();
+                extractor
                     .collector
                     .warn(code::UNCLOSED_TAG, Tag::Citation.name());
             }
         }
-        within.cited
+        extractor.cited
     }
 
-    /// Makes this the answer. The one before it belongs to the draft.
-    fn supersede(&mut self, cited: Cited) {
+    /// Makes this the answer. The answer before it becomes part of the draft.
+    fn supersede(&mut self, cited: CitedText) {
         let new = (self.prose.text().len(), cited);
         if let Some((at, last)) = self.answer.replace(new)
             && self.reserve(SUPERSEDED_BYTES)
@@ -391,8 +393,8 @@ impl Collector {
         }
     }
 
-    /// One server-sent event can hold any number of answers. Of these only the last stays an `answer` among the events;
-    /// those before it become part of the draft, as they do in the outcome.
+    /// Turns the last `answer` event into draft. Of the answers of one server-sent event only the last stays an `answer`
+    /// event; those before it become part of the draft, as in the outcome.
     fn draft_last_answer(&mut self) {
         let Some(place) = self.last_answer.take() else {
             return;
@@ -431,12 +433,12 @@ impl Collector {
         self.of_this -= 1;
     }
 
-    /// Whether a closed answer came.
+    /// Returns whether a closed answer came.
     pub(crate) fn has_answer(&self) -> bool {
         self.answer.is_some()
     }
 
-    /// Takes an answer that was not closed, as far as it came.
+    /// Makes an unclosed answer, as far as it came, the answer.
     pub(crate) fn salvage(&mut self, payload: &str) {
         let without = without_cut_closer(payload);
         let read = match Json::read(payload) {
@@ -457,14 +459,14 @@ impl Collector {
         }
     }
 
-    /// Warns of costs that cannot be.
+    /// Adds a warning for each cost that is out of range.
     pub(crate) fn bad_costs(&mut self, costs: &[String]) {
         for cost in costs {
             self.warn(code::BAD_COST, cost);
         }
     }
 
-    /// What the headers and the completion say about usage, where no tag did.
+    /// Fills the usage with the figures of the headers and of the completion that no tag gave.
     pub(crate) fn complete_usage(&mut self, headers: Option<Usage>, completion: Option<Usage>) {
         let completion = completion.filter(|_| self.usage.is_none());
         let mut filled = false;
@@ -476,8 +478,8 @@ impl Collector {
         }
     }
 
-    /// The last events and the outcome. `ended`: the stream came to its own end.
-    pub(crate) fn finish(mut self, ended: bool, salvaged: bool, ending: Ending) -> Finished {
+    /// Returns the last events and the outcome. `ended` says that the stream was not cut.
+    pub(crate) fn finish(mut self, ended: bool, salvaged: bool, ending: StreamEnd) -> Finished {
         let answered = match self.mode {
             Mode::Answer => true,
             Mode::Research => self.has_answer() && !salvaged,
@@ -529,7 +531,7 @@ impl Collector {
         Finished { last, outcome }
     }
 
-    /// The sources of research besides its citations: the links of the answer, then what else was selected.
+    /// Adds the sources of research besides its citations: the links of the answer, then the other selected URLs.
     fn add_sources(&self, text: &str, sources: &mut Sources) {
         for url in links(text) {
             sources.add(url, true);
@@ -543,7 +545,7 @@ impl Collector {
         }
     }
 
-    /// Warns of characters in the answer and in URLs that nobody sees.
+    /// Adds warnings that name the invisible characters in the answer and in URLs.
     fn name_invisible(&mut self, text: &str, sources: &[Source]) {
         if let Some(names) = invisible::name(text) {
             self.warn(code::INVISIBLE, &format!("{names} in the answer"));
@@ -562,7 +564,7 @@ impl Sink for Collector {
         if self.error.is_some() || text.is_empty() {
             return;
         }
-        // Up to the limit, so that nothing before the error is lost.
+        // The text up to the limit is kept, so that nothing before the error is lost.
         let mut end = text.len().min(self.room);
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -603,10 +605,10 @@ impl Sink for Collector {
         let Some(json) = Json::parse(payload) else {
             return self.warn(code::BAD_TAG, tag.name());
         };
-        self.signs.research |= !matches!(tag, Tag::Citation | Tag::EnumItem | Tag::Usage);
+        self.hints.research |= !matches!(tag, Tag::Citation | Tag::EnumItem | Tag::Usage);
         match tag {
             Tag::Citation => {
-                self.signs.answer = true;
+                self.hints.answer = true;
                 self.citation(&json, None);
             }
             Tag::EnumItem => self.entity(&json),
@@ -630,8 +632,8 @@ impl Sink for Collector {
     }
 }
 
-impl Superseded {
-    /// The draft: the prose with the superseded answers where they stood.
+impl SupersededAnswers {
+    /// Returns the draft: the prose with each replaced answer at its position.
     fn into_draft(self, prose: String) -> String {
         if self.places.is_empty() {
             return prose;
@@ -649,15 +651,15 @@ impl Superseded {
     }
 }
 
-/// Takes the citations out of an answer's text.
-struct Within<'a> {
-    cited: Cited,
-    /// Bytes that the text can have at most.
+/// Separates the text of an answer from the citations in it.
+struct CitationExtractor<'a> {
+    cited: CitedText,
+    /// The most bytes that the text can have.
     room: usize,
     collector: &'a mut Collector,
 }
 
-impl Sink for Within<'_> {
+impl Sink for CitationExtractor<'_> {
     fn text(&mut self, text: &str) {
         self.cited.push(text, self.room - self.cited.text().len());
     }
@@ -675,11 +677,11 @@ impl Sink for Within<'_> {
         }
     }
 
-    /// The limit is the text's own length.
+    // The limit is the length of the text, so no payload is longer.
     fn over_limit(&mut self, _: Tag) {}
 }
 
-/// Bare text without the beginning of its closer.
+/// Returns the text without an incomplete `</answer>` at its end.
 fn without_cut_closer(text: &str) -> &str {
     const CLOSER: &str = "</answer>";
     let cut = (1..CLOSER.len()).rev().find_map(|length| {

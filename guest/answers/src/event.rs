@@ -1,8 +1,8 @@
-//! What happens in a stream. Positions in text are Unicode code points, offsets are bytes.
+//! The events of a stream. Positions in text are Unicode code points, offsets are bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// What was asked for, and so how the reply is read.
+/// The kind of request, which decides how its reply is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -28,7 +28,7 @@ pub struct Citation {
     pub number: u32,
     /// The upstream's own number, which may skip or be absent.
     pub upstream_number: Option<u32>,
-    /// An http or https URL, to the letter.
+    /// An http or https URL, exactly as sent.
     pub url: String,
     /// Where the marker belongs: code points into the text without tags.
     pub position: u32,
@@ -38,7 +38,7 @@ pub struct Citation {
     pub favicon: Option<String>,
 }
 
-/// A thing named in the answer. Members are JSON text where the upstream's shape varies.
+/// An entity named in the answer. Members are JSON text where the upstream's shape varies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entity {
     /// The name.
@@ -52,7 +52,7 @@ pub struct Entity {
     /// URLs of images; http or https only.
     pub images: Vec<String>,
     /// The `citations` member as JSON text; `[]` where absent. In the outcome's JSON it is the value itself.
-    #[serde(with = "crate::json::raw")]
+    #[serde(with = "crate::raw_json")]
     pub citations: String,
 }
 
@@ -67,7 +67,7 @@ pub struct Analyzing {
     pub new_urls: Option<u32>,
 }
 
-/// What came of one query.
+/// The result of one query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thinking {
     /// The query.
@@ -135,7 +135,7 @@ pub struct Usage {
     pub cost_usd_estimate: Option<f64>,
 }
 
-/// Something that was odd and did no harm.
+/// Something unexpected that was handled.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// A stable, hyphenated code.
@@ -157,7 +157,7 @@ pub enum EventKind {
     Queries(Vec<String>),
     /// A query's results are being read.
     Analyzing(Analyzing),
-    /// What came of a query.
+    /// The result of a query.
     Thinking(Thinking),
     /// How far the research has come.
     Progress(Progress),
@@ -169,7 +169,7 @@ pub enum EventKind {
     Answer(String),
     /// What the call used; a later one supersedes it.
     Usage(Usage),
-    /// Something odd.
+    /// A warning.
     Warning(Warning),
 }
 
@@ -210,7 +210,7 @@ impl StreamErrorKind {
     }
 }
 
-/// What ended a stream early. Sticky: whatever is pushed later is ignored.
+/// What ended a stream early. Bytes that are pushed later are ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamError {
     /// The kind.
@@ -221,13 +221,13 @@ pub struct StreamError {
     pub at: u64,
 }
 
-/// What one push gave: the events so far and, if it came to that, one error after them.
+/// What one push gave: the events, and the error that came after them if there was one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// In order.
     pub events: Vec<Event>,
-    /// At most once a stream is it new; later pushes repeat it.
+    /// The error that ended the stream, if any. Later batches repeat it.
     pub error: Option<StreamError>,
-    /// Whether the reply has said that it is over (`[DONE]`). What is pushed later changes nothing.
+    /// Whether the end of the reply (`[DONE]`) was read. Bytes that are pushed later are ignored.
     pub ended: bool,
 }

@@ -1,8 +1,8 @@
-//! What an unsuccessful HTTP reply means.
+//! Classifies unsuccessful HTTP replies.
 
 use crate::event::Header;
-use crate::json::Json;
 use crate::text::first_chars;
+use stream::json::Json;
 
 /// Why the upstream refused or failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum FailureKind {
     Unexpected,
 }
 
-/// An unsuccessful reply, understood.
+/// An unsuccessful HTTP reply: its kind, and what to do about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// The kind.
@@ -44,13 +44,13 @@ pub struct Failure {
     pub code: Option<String>,
     /// One sentence: what happened and what to do. Never HTML.
     pub message: String,
-    /// What the upstream said, at most 500 code points, never HTML.
+    /// The upstream's own message: at most 500 code points, never HTML.
     pub detail: Option<String>,
     /// The fields the upstream named.
     pub fields: Vec<String>,
-    /// Whether trying again can help (and cannot have been billed, as far as the status tells).
+    /// Whether a retry can help. By its status, the failed call was not billed.
     pub retryable: bool,
-    /// Seconds to wait first, where the reply said so.
+    /// Seconds to wait first, where the reply names a delay.
     pub retry_after_seconds: Option<f64>,
     /// The upstream's id of the failure, for its support.
     pub id: Option<String>,
@@ -65,34 +65,34 @@ const MAX_BODY: usize = 64 * 1024;
 /// Most fields that are named.
 const MAX_FIELDS: usize = 32;
 
-/// What an error body says.
+/// The members of an error body that are used.
 #[derive(Default)]
-struct Said {
+struct ErrorBody {
     code: Option<String>,
     detail: Option<String>,
     fields: Vec<String>,
     id: Option<String>,
 }
 
-/// What an unsuccessful HTTP reply means.
+/// Classifies an unsuccessful HTTP reply by its status, headers and body.
 pub fn failure(status: u16, headers: &[Header], body: &[u8]) -> Failure {
-    let said = read(body.get(..MAX_BODY).unwrap_or(body));
-    let kind = classify(status, &said);
+    let error = read(body.get(..MAX_BODY).unwrap_or(body));
+    let kind = classify(status, &error);
     Failure {
         kind,
         status,
         message: message(kind, status),
         retryable: matches!(kind, FailureKind::RateLimited | FailureKind::ServerError),
         retry_after_seconds: retry_after(headers, kind),
-        code: said.code,
-        detail: said.detail,
-        fields: said.fields,
-        id: said.id,
+        code: error.code,
+        detail: error.detail,
+        fields: error.fields,
+        id: error.id,
     }
 }
 
-fn classify(status: u16, said: &Said) -> FailureKind {
-    let code = said.code.as_deref().unwrap_or_default();
+fn classify(status: u16, error: &ErrorBody) -> FailureKind {
+    let code = error.code.as_deref().unwrap_or_default();
     match (status, code) {
         (300..=399, _) => FailureKind::Redirect,
         (500..=599, _) => FailureKind::ServerError,
@@ -103,13 +103,13 @@ fn classify(status: u16, said: &Said) -> FailureKind {
         (429, _) => FailureKind::RateLimited,
         (403, _) => FailureKind::NotAllowed,
         (404, _) => FailureKind::NotFound,
-        (422, _) if said.fields.iter().any(|field| is_key_header(field)) => FailureKind::NoKey,
+        (422, _) if error.fields.iter().any(|field| is_key_header(field)) => FailureKind::NoKey,
         (400 | 422, _) => FailureKind::InvalidRequest,
         _ => FailureKind::Unexpected,
     }
 }
 
-/// Whether a field is the header that carries the key.
+/// Returns whether a field is the header that carries the key.
 fn is_key_header(field: &str) -> bool {
     const HEADER: &str = "x-subscription-token";
     let start = field.len().saturating_sub(HEADER.len());
@@ -149,7 +149,7 @@ fn message(kind: FailureKind, status: u16) -> String {
     format!("{text} (HTTP {status}).")
 }
 
-/// `Retry-After` in seconds; for a rate limit also the first, per-second part of `X-RateLimit-Reset`.
+/// Returns `Retry-After` in seconds; for a rate limit also the first, per-second part of `X-RateLimit-Reset`.
 fn retry_after(headers: &[Header], kind: FailureKind) -> Option<f64> {
     let seconds = |name: &str| {
         let header = headers
@@ -168,24 +168,24 @@ fn retry_after(headers: &[Header], kind: FailureKind) -> Option<f64> {
     })
 }
 
-fn read(body: &[u8]) -> Said {
+fn read(body: &[u8]) -> ErrorBody {
     let text = String::from_utf8_lossy(body);
     match Json::parse(&text) {
         Some(json) => read_json(&json),
-        None => Said {
+        None => ErrorBody {
             detail: plain(&text),
-            ..Said::default()
+            ..ErrorBody::default()
         },
     }
 }
 
-fn read_json(json: &Json<'_>) -> Said {
+fn read_json(json: &Json<'_>) -> ErrorBody {
     let error = json.get("error").filter(|error| **error != Json::Null);
     let listed = json.get("errors").and_then(|errors| errors.items().first());
     let error = error.or(listed).unwrap_or(json);
     let text = |name| error.text_of(name).filter(|text: &&str| !text.is_empty());
     let detail = ["detail", "message", "code"].into_iter().find_map(text);
-    Said {
+    ErrorBody {
         code: text("code").map(str::to_owned),
         detail: detail.or_else(|| error.text()).and_then(plain),
         fields: fields(error),
@@ -193,7 +193,7 @@ fn read_json(json: &Json<'_>) -> Said {
     }
 }
 
-/// The `loc` of each part of `meta.errors`, or of a `detail` list.
+/// Returns the `loc` of each part of `meta.errors`, or of a `detail` list.
 fn fields(error: &Json<'_>) -> Vec<String> {
     let of_meta = error.get("meta").and_then(|meta| meta.get("errors"));
     let list = of_meta.or_else(|| error.get("detail"));
@@ -206,7 +206,7 @@ fn fields(error: &Json<'_>) -> Vec<String> {
         .collect()
 }
 
-/// A path as text, its steps joined by points.
+/// Returns a path as text, its steps joined by dots.
 fn field(loc: &Json<'_>) -> String {
     let steps = match loc {
         Json::Array(steps) => steps,
@@ -222,7 +222,7 @@ fn field(loc: &Json<'_>) -> String {
     path
 }
 
-/// Text fit to show: no HTML, no control characters, not too long.
+/// Returns text that can be shown: without HTML and control characters, and of bounded length.
 fn plain(text: &str) -> Option<String> {
     let text = text.trim_ascii();
     if text.is_empty() || text.starts_with('<') {

@@ -1,26 +1,22 @@
-//! The Brave Answers API without its network: what to send, how to read the reply, how to show it.
+//! The Brave Answers API without the network: builds requests, reads replies and renders outcomes.
 //!
 //! No I/O and no clock. Nothing here panics on any input, and time and memory are linear in the bytes.
 
 mod blocking;
 mod citations;
-mod cited;
+mod cited_text;
 mod collect;
-mod envelope;
 mod event;
 mod failure;
-mod json;
 mod limits;
 mod outcome;
 mod parser;
+mod place_index;
 mod question;
+mod raw_json;
 mod render;
 mod request;
 mod research;
-mod seen;
-mod sse;
-mod tags;
-mod template;
 mod text;
 mod usage;
 mod warnings;

@@ -1,4 +1,4 @@
-//! The bounds of one stream, each with its reason.
+//! The limits of one stream, each with its reason.
 
 /// Longest line (and longest event, where its data spans lines). A research answer comes whole in one
 /// line and is well below 1 MiB; a blocking reply counts as one line too. Below half of the text's limit, since a line is in
@@ -13,16 +13,8 @@ pub const DEFAULT_TAG_BYTES: u32 = 2 * 1024 * 1024;
 /// rendering are copies of it, so it decides what memory a stream can take at worst.
 pub const DEFAULT_TEXT_BYTES: u32 = 8 * 1024 * 1024;
 
-/// Longest stream. At the recorded 200 bytes of envelope a delta this is over a million deltas.
+/// Longest stream. With the recorded 200 bytes of JSON around a delta, this is over a million deltas.
 pub const DEFAULT_STREAM_BYTES: u64 = 256 * 1024 * 1024;
-
-/// Deepest nesting of JSON that is followed; what is deeper is no tag and no event. Replies nest
-/// six deep; the bound keeps the reader's recursion well inside of a sandbox's stack. A multiple of 64.
-pub const MAX_DEPTH: u32 = 512;
-
-/// Most values of one JSON text that are built. A `thinking` tag has some 70, all results of a research would have 3,000; a
-/// value takes up to 60 bytes of memory for 2 bytes of text.
-pub const MAX_VALUES: u32 = 32 * 1024;
 
 /// Most events that one server-sent event may give. Recorded ones give up to 3, a blocking reply with all its tags some
 /// hundred; in memory an event takes up to 400 bytes where its tag has 30.
@@ -31,7 +23,7 @@ pub const MAX_EVENTS: usize = 8 * 1024;
 /// Most warnings that are kept of one stream, so that a hostile one cannot fill memory with them.
 pub const MAX_WARNINGS: usize = 64;
 
-/// Bounds of one stream. An absent one takes its documented default.
+/// The limits of one stream. An absent one takes its default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of one line of the stream.

@@ -1,4 +1,4 @@
-//! What came of a stream.
+//! The outcome of a stream.
 
 use crate::event::{Batch, Entity, Mode, Progress, Thinking, Usage, Warning};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Source {
     /// From 1, in order of first appearance.
     pub number: u32,
-    /// http or https, to the letter.
+    /// An http or https URL, exactly as sent.
     pub url: String,
     /// The passages cited, in order, each once.
     pub snippets: Vec<String>,
@@ -20,7 +20,7 @@ pub struct Source {
     pub cited: bool,
 }
 
-/// What ended the stream, as told to a person or a program.
+/// What ended the stream, for a person or a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeError {
     /// The kind, hyphenated: the name of a [`crate::StreamErrorKind`], or what the host adds.
@@ -29,7 +29,7 @@ pub struct OutcomeError {
     pub message: String,
 }
 
-/// What came of a stream.
+/// The outcome of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How the stream was read.
@@ -38,7 +38,7 @@ pub struct Outcome {
     pub complete: bool,
     /// Whether the upstream stopped for length.
     pub truncated: bool,
-    /// The upstream's reason, to the letter.
+    /// The upstream's reason, exactly as sent.
     pub finish_reason: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
@@ -64,11 +64,11 @@ pub struct Outcome {
     pub usage: Option<Usage>,
     /// What ended the stream early.
     pub error: Option<OutcomeError>,
-    /// What was odd.
+    /// The warnings, in order.
     pub warnings: Vec<Warning>,
 }
 
-/// What the end of a stream brings.
+/// What the end of a stream gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
     /// Events that only the end could decide, and the error if there was one.

@@ -1,28 +1,24 @@
 //! Reads one reply, streamed or blocking, in chunks of any size.
 
 use crate::blocking;
-use crate::collect::{Collector, Ending};
-use crate::envelope::{Envelope, text_at};
+use crate::collect::{Collector, StreamEnd};
 use crate::event::{Batch, Header, Mode, StreamErrorKind, Usage};
-use crate::json::Json;
-use crate::json::text::unescape_in_parts;
 use crate::limits::Limits;
 use crate::outcome::{Finished, Outcome};
-use crate::sse::{Framer, TooLong};
-use crate::tags::{Recogniser, Tag};
-use crate::template::Template;
 use crate::usage;
 use crate::warnings as code;
 use std::ops::Range;
+use stream::json::Json;
+use stream::{CompletionChunk, Data, Event, EventReader, Tag, TagScanner, TooLong, text_at};
 
-/// The longest open event that is looked at for the mark of the end: the mark with some white space. A longer one is looked at
-/// when it ends, so that one that grows is not read again with every push.
+/// Longest open event that each push compares with `[DONE]`: it and some white space. A longer one is compared when it ends,
+/// so that a growing event is not read again with every push.
 const OPEN_DONE_BYTES: usize = 32;
 
-/// What the reply turned out to be.
+/// The kind of reply.
 #[derive(Debug)]
 enum Shape {
-    /// Nothing but white space so far.
+    /// Not known yet: nothing but white space so far.
     Unknown,
     /// Server-sent events.
     Events,
@@ -30,72 +26,68 @@ enum Shape {
     Blocking(Vec<u8>),
 }
 
-/// A parser for one reply.
+/// Parses one reply, streamed or blocking, in chunks of any size.
 #[derive(Debug)]
 pub struct Parser {
-    reader: Reader,
-    framer: Framer,
+    reader: ReplyReader,
+    events: EventReader,
     shape: Shape,
-    template: Template,
     limits: Limits,
-    /// Bytes pushed.
+    /// The number of bytes pushed.
     total: u64,
     /// The first byte that is not white space.
     first: Option<u8>,
 }
 
-/// What reads contents, whatever carried them.
+/// Reads the contents of a reply, in the same way for a stream and a blocking reply.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct ReplyReader {
     pub collector: Collector,
-    pub tags: Recogniser,
-    pub ending: Ending,
-    /// Usage as the headers have it.
+    pub tags: TagScanner,
+    pub ending: StreamEnd,
+    /// The usage in the headers.
     headers: Option<Usage>,
-    /// Token counts of the completion.
+    /// The token counts of the completion.
     pub completion: Option<Usage>,
-    /// Whether any chunk was understood.
+    /// Whether a chunk or `[DONE]` was read.
     recognised: bool,
-    /// For contents with escapes.
-    scratch: String,
 }
 
 impl Parser {
-    /// A parser for one reply.
+    /// Creates a parser for one reply.
     pub fn new(mode: Mode, limits: Limits) -> Self {
         Self {
-            reader: Reader {
+            reader: ReplyReader {
                 collector: Collector::new(mode, limits.text()),
-                tags: Recogniser::new(
+                tags: TagScanner::new(
                     match mode {
                         Mode::Answer => Tag::OF_AN_ANSWER,
                         Mode::Research => Tag::OF_RESEARCH,
                     },
                     limits.tag(),
                 ),
-                ending: Ending::default(),
+                ending: StreamEnd::default(),
                 headers: None,
                 completion: None,
                 recognised: false,
-                scratch: String::new(),
             },
-            framer: Framer::new(limits.line()),
+            events: EventReader::new(limits.line()),
             shape: Shape::Unknown,
-            template: Template::default(),
             limits,
             total: 0,
             first: None,
         }
     }
 
-    /// The reply's headers, before the first `push`. `X-Request-*` fill `usage` where the body has none.
+    /// Reads the reply's headers, before the first `push`. `X-Request-*` headers fill `usage` where the body has none.
     pub fn head(&mut self, headers: &[Header]) {
         let (usage, bad) = usage::from_headers(headers);
         self.reader.headers = usage;
         self.reader.collector.bad_costs(&bad);
     }
 
-    /// The next bytes. An error is part of the batch, after its events, and stays.
+    /// Reads the next bytes and returns the events that they complete. An error is part of the batch, after its events, and
+    /// is repeated by later calls.
     pub fn push(&mut self, chunk: &[u8]) -> Batch {
         let room = self.limits.stream().saturating_sub(self.total);
         let within = usize::try_from(room).map_or(chunk.len(), |room| room.min(chunk.len()));
@@ -107,24 +99,24 @@ impl Parser {
             collector.fail(StreamErrorKind::StreamLimit, message, self.total);
         }
         let mut batch = self.reader.batch();
-        let open = self.framer.open_event();
+        let open = self.events.open_data();
         batch.ended |= open.len() <= OPEN_DONE_BYTES && is_done(open);
         batch
     }
 
-    /// The events that only the end brings (held-back text, an unclosed answer), then the outcome.
+    /// Reads the end. Returns the events that only the end decides (held-back text, an unclosed answer) and the outcome.
     pub fn finish(mut self) -> Finished {
         if self.reader.collector.error.is_none() {
             self.end();
         }
-        // What framed the reply may be as large as a line, and the outcome needs memory now.
+        // These can be as large as a line, and the outcome needs memory now.
         let Self {
             reader,
-            framer,
+            events,
             shape,
             ..
         } = self;
-        drop((framer, shape));
+        drop((events, shape));
         reader.finish()
     }
 
@@ -142,13 +134,13 @@ impl Parser {
                     body.extend_from_slice(chunk);
                 }
             }
-            Shape::Unknown | Shape::Events => self.events(chunk),
+            Shape::Unknown | Shape::Events => self.read_events(chunk),
         }
     }
 
-    /// Looks for the first byte that is neither white space nor part of a byte order mark: a `{` begins a
-    /// blocking reply. White space before it goes to the framer, whether or not it comes alone: it means
-    /// nothing in either, and so counts against the limits in the same way.
+    /// Finds the first byte that is neither white space nor part of a byte order mark, and with it the kind of reply: a `{`
+    /// begins a blocking reply. White space before it is read as part of a stream in both cases, so that it counts
+    /// against the limits in the same way however the reply is cut. Returns the bytes that are left to read.
     fn sniff<'a>(&mut self, chunk: &'a [u8]) -> &'a [u8] {
         let blank = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, 0xEF | 0xBB | 0xBF);
         let Some(first) = chunk.iter().position(|byte| !blank(byte)) else {
@@ -157,7 +149,7 @@ impl Parser {
         self.first = chunk.get(first).copied();
         if self.first == Some(b'{') {
             let (before, body) = chunk.split_at(first);
-            self.events(before);
+            self.read_events(before);
             self.shape = Shape::Blocking(Vec::new());
             return body;
         }
@@ -165,63 +157,45 @@ impl Parser {
         chunk
     }
 
-    fn events(&mut self, mut chunk: &[u8]) {
-        while !chunk.is_empty() && self.reader.collector.error.is_none() {
-            if self.framer.at_event()
-                && let Some(found) = self.template.read(chunk, self.limits.line())
-            {
-                let Some((event, rest)) = chunk.split_at_checked(found.length) else {
-                    return;
-                };
-                self.framer.skip(found.length);
-                self.reader.collector.begin(self.framer.offset());
-                if !self.reader.ending.done {
-                    let content = event.get(found.content).unwrap_or_default();
-                    self.reader.content(content, found.escaped);
-                }
-                chunk = rest;
-                continue;
-            }
-            match self.framer.next(chunk) {
-                Ok((used, frame)) => {
-                    chunk = chunk.get(used..).unwrap_or_default();
-                    if let Some(frame) = frame {
-                        self.reader.collector.begin(frame.at);
-                        if let Some(envelope) = self.reader.event(frame.data) {
-                            self.template.learn(frame.data, &envelope);
-                        }
+    fn read_events(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && self.reader.collector.error.is_none() {
+            match self.events.next(bytes) {
+                Ok((used, event)) => {
+                    bytes = bytes.get(used..).unwrap_or_default();
+                    if let Some(event) = event {
+                        self.reader.event(event);
                     }
                 }
                 Err(too_long) => {
                     self.reader.collector.begin(too_long.0);
-                    self.reader.lines(self.framer.open_data());
+                    self.reader.lines(self.events.open_data());
                     self.reader.too_long(too_long);
                 }
             }
         }
     }
 
-    /// The end of the bytes.
+    /// Reads the end of the bytes.
     fn end(&mut self) {
         self.reader.collector.begin(self.total);
         if let Shape::Blocking(body) = &self.shape {
             return blocking::read(&mut self.reader, body, self.total);
         }
-        match self.framer.finish() {
-            Ok(Some(frame)) => drop(self.reader.event(frame.data)),
+        match self.events.finish() {
+            Ok(Some(data)) => self.reader.data(data, CompletionChunk::read(data).as_ref()),
             Ok(None) => {}
             Err(too_long) => self.reader.too_long(too_long),
         }
-        // A web page has lines that look like comments and fields.
+        // Lines of a web page can look like comments and fields.
         let page = self.first == Some(b'<');
-        let recognised = self.reader.recognised || (self.framer.recognised && !page);
+        let recognised = self.reader.recognised || (self.events.is_recognised() && !page);
         if self.first.is_some() && !recognised {
             self.reader.not_a_reply(self.total);
         }
     }
 }
 
-impl Reader {
+impl ReplyReader {
     fn batch(&mut self) -> Batch {
         Batch {
             events: self.collector.take_events(),
@@ -241,90 +215,80 @@ impl Reader {
         self.collector.fail(StreamErrorKind::NotAReply, message, at);
     }
 
-    /// One event's data; its envelope if it was a chunk.
-    fn event(&mut self, data: &[u8]) -> Option<Envelope> {
+    fn event(&mut self, event: Event<'_>) {
+        self.collector.begin(event.at);
+        match event.data {
+            Data::Content { raw, escaped } if !self.ending.done => {
+                self.tags.feed_json(raw, escaped, &mut self.collector);
+            }
+            Data::Content { .. } => {}
+            Data::Other(data, chunk) => self.data(data, chunk),
+        }
+    }
+
+    /// Reads the data of one event, and the chunk in it.
+    fn data(&mut self, data: &[u8], chunk: Option<&CompletionChunk>) {
         if data.is_empty() || self.ending.done {
-            return None;
+            return;
         }
         if is_done(data) {
             self.recognised = true;
             self.ending.done = true;
-            return None;
+        } else if let Some(chunk) = chunk {
+            self.recognised = true;
+            self.chunk(data, chunk);
+        } else if memchr::memchr(b'\n', data).is_none() || !self.lines(data) {
+            let text = String::from_utf8_lossy(data);
+            self.collector.warn(code::BAD_EVENT, &text);
         }
-        let Some(envelope) = Envelope::read(data) else {
-            if memchr::memchr(b'\n', data).is_none() || !self.lines(data) {
-                let text = String::from_utf8_lossy(data);
-                self.collector.warn(code::BAD_EVENT, &text);
-            }
-            return None;
-        };
-        self.recognised = true;
-        self.chunk(data, &envelope);
-        Some(envelope)
     }
 
-    /// The data of an event that is no JSON text as a whole: if its first line is one, each line is read as an event of its
-    /// own. Some proxies drop the blank lines between events, and what comes through is paid for. Returns whether it was.
+    /// Reads each line of the data as an event of its own, if the first line is a chunk or `[DONE]`. Returns whether it is.
+    ///
+    /// Some proxies remove the blank lines between events; the answer is paid for all the same.
     fn lines(&mut self, data: &[u8]) -> bool {
         let mut lines = data.split(|&byte| byte == b'\n');
         let first = lines.next().unwrap_or_default();
-        if first.trim_ascii() != b"[DONE]" && Envelope::read(first).is_none() {
+        if first.trim_ascii() != b"[DONE]" && CompletionChunk::read(first).is_none() {
             return false;
         }
         let detail = "the events have no blank line between them and were read line by line";
         self.collector.warn(code::NO_BLANK_LINE, detail);
         for line in data.split(|&byte| byte == b'\n') {
             if self.collector.error.is_none() {
-                self.event(line);
+                self.data(line, CompletionChunk::read(line).as_ref());
             }
         }
         true
     }
 
-    fn chunk(&mut self, data: &[u8], envelope: &Envelope) {
+    fn chunk(&mut self, data: &[u8], chunk: &CompletionChunk) {
         let text = |range: &Range<usize>| {
             String::from_utf8_lossy(data.get(range.clone()).unwrap_or_default())
         };
-        if let Some(error) = &envelope.error {
+        if let Some(error) = &chunk.error {
             let message = blocking::error_message(Json::parse(&text(error)).as_ref());
             let at = self.collector.at();
             return self
                 .collector
                 .fail(StreamErrorKind::UpstreamError, message, at);
         }
-        if let Some(model) = &envelope.model {
+        if let Some(model) = &chunk.model {
             self.ending.model = Some(text_at(data, model));
         }
-        if let Some(content) = &envelope.content {
+        if let Some(content) = &chunk.content {
             let content = data.get(content.clone()).unwrap_or_default();
-            self.content(content, memchr::memchr(b'\\', content).is_some());
+            let escaped = memchr::memchr(b'\\', content).is_some();
+            self.tags.feed_json(content, escaped, &mut self.collector);
         }
-        if let Some(reason) = &envelope.finish_reason {
+        if let Some(reason) = &chunk.finish_reason {
             self.ending.finish_reason = Some(text_at(data, reason));
         }
-        if let Some(usage) = &envelope.usage
+        if let Some(usage) = &chunk.usage
             && let Some(usage) = Json::parse(&text(usage))
         {
             self.completion = usage::from_completion(&usage);
         }
-    }
-
-    /// The inside of a content string.
-    fn content(&mut self, raw: &[u8], escaped: bool) {
-        let lossy;
-        let raw = match std::str::from_utf8(raw) {
-            Ok(raw) => raw,
-            Err(_) => {
-                lossy = String::from_utf8_lossy(raw).into_owned();
-                &lossy
-            }
-        };
-        if !escaped {
-            return self.tags.feed(raw, &mut self.collector);
-        }
-        unescape_in_parts(raw, &mut self.scratch, |part| {
-            self.tags.feed(part, &mut self.collector);
-        });
     }
 
     fn finish(mut self) -> Finished {
@@ -333,7 +297,7 @@ impl Reader {
             || self.ending.finish_reason.is_some()
             || (self.collector.usage_is_last && !holding);
         let whole = ended && !self.ending.is_truncated() && self.collector.error.is_none();
-        // What is held came before the error, and so counts.
+        // The text that is held back came before the error, and is kept.
         let error = self.collector.error.take();
         let mut salvaged = false;
         while self.tags.is_holding() {
@@ -361,12 +325,12 @@ impl Reader {
     }
 }
 
-/// Whether an event's data is the mark of the end.
+/// Returns whether an event's data marks the end of the stream.
 fn is_done(data: &[u8]) -> bool {
     data.trim_ascii() == b"[DONE]"
 }
 
-/// One reply that is all there, with the default limits.
+/// Reads a complete reply with the default limits.
 pub fn parse_all(mode: Mode, headers: &[Header], bytes: &[u8]) -> Outcome {
     let mut parser = Parser::new(mode, Limits::default());
     parser.head(headers);
@@ -374,13 +338,13 @@ pub fn parse_all(mode: Mode, headers: &[Header], bytes: &[u8]) -> Outcome {
     parser.finish().outcome
 }
 
-/// Which mode a captured stream was made in, by its tags; an answer where none tells.
+/// Infers from its tags the mode that a captured stream was requested in; [`Mode::Answer`] where no tag tells.
 pub fn infer_mode(bytes: &[u8]) -> Mode {
     let mut parser = Parser::new(Mode::Research, Limits::default());
     parser.push(bytes);
-    let signs = parser.reader.collector.signs;
+    let hints = parser.reader.collector.hints;
     let begun = parser.reader.tags.holds_json_answer();
-    if (signs.research || begun) && !signs.answer {
+    if (hints.research || begun) && !hints.answer {
         Mode::Research
     } else {
         Mode::Answer

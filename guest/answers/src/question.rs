@@ -1,9 +1,9 @@
-//! What can be asked, and the request that comes of it.
+//! Questions, and the requests built from them.
 
 use crate::event::Header;
 use serde::Serialize;
 
-/// Where the asker is, roughly. Sent as `web_search_options.user_location.approximate`.
+/// The approximate location of the user. Sent as `web_search_options.user_location.approximate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Location {
     /// City name, free text.
@@ -20,7 +20,7 @@ pub struct Location {
     pub timezone: Option<String>,
 }
 
-/// Everything the API can be asked. What is absent is left out of the request.
+/// A question with all options of the API. Absent options are left out of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// The question; the content of the one user message. Must not be blank.
@@ -51,7 +51,7 @@ pub struct Question {
     pub research_allow_thinking: Option<bool>,
     /// Research only; 1024 to 16384.
     pub research_maximum_number_of_tokens_per_query: Option<i64>,
-    /// Research only; 1 to 50. The cost follows the queries that are really run.
+    /// Research only; 1 to 50. Only queries that are run are billed.
     pub research_maximum_number_of_queries: Option<i64>,
     /// Research only; 1 to 5.
     pub research_maximum_number_of_iterations: Option<i64>,
@@ -61,16 +61,16 @@ pub struct Question {
     pub research_maximum_number_of_results_per_query: Option<i64>,
     /// `low`, `medium` or `high`. Sent as `web_search_options.search_context_size`.
     pub search_context_size: Option<String>,
-    /// Where the asker is.
+    /// The approximate location of the user.
     pub user_location: Option<Location>,
 }
 
-/// One thing that is wrong with a question.
+/// An invalid field of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidField {
     /// The field's name on the wire, such as `research_maximum_number_of_queries`.
     pub field: String,
-    /// What is wrong with it and what would be right, in one sentence.
+    /// What is wrong and what would be valid, in one sentence.
     pub problem: String,
 }
 

@@ -1,17 +1,17 @@
-//! From a question to a request: everything is checked before a cent is spent.
+//! Builds the request for a question. Every field is checked first, so that no invalid request is billed.
 
 use crate::event::Header;
-use crate::json::Json;
 use crate::question::{HttpRequest, InvalidField, Location, Question};
 use serde::Serialize;
+use stream::json::Json;
 
 const PATH: &str = "/res/v1/chat/completions";
 
-/// Longest query in bytes. The upstream documents no bound. 400 KiB are some 100,000 tokens, which would be billed with
-/// half a dollar; what is longer is a mistake.
+/// Longest query in bytes. The upstream documents no bound. 400 KiB are some 100,000 tokens, which cost half a
+/// dollar; a longer query is taken for a mistake.
 pub const MAX_QUERY_BYTES: usize = 400 * 1024;
 
-/// Longest metadata in bytes: it is accepted and ignored, so more is a mistake.
+/// Longest metadata in bytes. The upstream ignores it, so longer metadata is taken for a mistake.
 const MAX_METADATA_BYTES: usize = 16 * 1024;
 
 /// Longest free text of a location in bytes; the longest place names have some 170 letters.
@@ -56,7 +56,7 @@ pub fn build(question: &Question) -> Result<HttpRequest, Vec<InvalidField>> {
     })
 }
 
-/// What is wrong so far.
+/// The problems that were found so far.
 #[derive(Default)]
 struct Problems(Vec<InvalidField>);
 

@@ -1,10 +1,10 @@
-//! The payloads of research tags and entities. `None`: of the right kind but without what it needs.
+//! Reads the payloads of research tags and entities. `None` means that a payload lacks a required member.
 
 use crate::event::{Analyzing, Entity, Progress, Thinking};
-use crate::json::Json;
 use markdown::url::is_web;
+use stream::json::Json;
 
-/// The highest number of an iteration that is believed. The API allows 5; the bound keeps the list short.
+/// Highest number of an iteration. The API allows 5; the bound keeps the list short.
 const MAX_ITERATION: u32 = 1000;
 
 pub(crate) fn queries(payload: &Json<'_>) -> Option<Vec<String>> {
@@ -25,7 +25,7 @@ pub(crate) fn analyzing(payload: &Json<'_>) -> Option<Analyzing> {
     })
 }
 
-/// The second value holds what was left out, being neither http nor https.
+/// Also returns the URLs that were left out, being neither http nor https.
 pub(crate) fn thinking(payload: &Json<'_>) -> Option<(Thinking, Vec<String>)> {
     let count = |name| payload.get(name).and_then(Json::small);
     let selected = payload.get("urls_selected");
@@ -48,7 +48,7 @@ pub(crate) fn progress(payload: &Json<'_>) -> Option<Progress> {
             .get("number_of_iterations")
             .and_then(Json::small)
             .filter(|&number| number <= MAX_ITERATION)?,
-        // The misspelling is the upstream's.
+        // The upstream writes "elasped".
         elapsed_seconds: float("elasped_seconds").or_else(|| float("elapsed_seconds")),
         queries: count("number_of_queries"),
         urls_analyzed: count("number_of_urls_analyzed"),
@@ -59,7 +59,7 @@ pub(crate) fn progress(payload: &Json<'_>) -> Option<Progress> {
     })
 }
 
-/// The second value holds the URLs that were left out.
+/// Also returns the URLs that were left out, being neither http nor https.
 pub(crate) fn entity(payload: &Json<'_>) -> Option<(Entity, Vec<String>)> {
     let text = |name| payload.text_of(name).filter(|text: &&str| !text.is_empty());
     let shown = text("original_tokens").or_else(|| text("name"))?;
@@ -89,7 +89,7 @@ pub(crate) fn entity(payload: &Json<'_>) -> Option<(Entity, Vec<String>)> {
     Some((entity, left_out))
 }
 
-/// Images come as URLs, or as objects that have one.
+/// Returns the URLs of images, which come as strings or as objects with one.
 fn images(images: Option<&Json<'_>>) -> (Vec<String>, Vec<String>) {
     const MEMBERS: [&str; 3] = ["url", "src", "original"];
     let items = images.map(Json::items).unwrap_or_default();
@@ -99,7 +99,7 @@ fn images(images: Option<&Json<'_>>) -> (Vec<String>, Vec<String>) {
     }))
 }
 
-/// The strings among the items: the URLs of the web, and the others.
+/// Returns the strings among the items: first those that are http or https URLs, then the others.
 fn web_urls<'a>(items: impl IntoIterator<Item = &'a Json<'a>>) -> (Vec<String>, Vec<String>) {
     let texts = items.into_iter().filter_map(Json::text);
     texts.map(str::to_owned).partition(|url| is_web(url))

@@ -1,6 +1,6 @@
 //! Small helpers for text.
 
-/// At most so many code points from the start.
+/// Returns at most `most` code points from the start.
 pub(crate) fn first_chars(text: &str, most: usize) -> &str {
     let end = text.char_indices().nth(most).map(|(index, _)| index);
     end.and_then(|end| text.get(..end)).unwrap_or(text)

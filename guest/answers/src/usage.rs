@@ -1,12 +1,12 @@
-//! What a call used: from the usage tag, from `X-Request-*` headers, from a completion's token counts.
+//! Reads what a call used from usage tags, `X-Request-*` headers and the token counts of a completion.
 //!
-//! Where several speak, each figure comes from the first of these that has it: the last usage tag, the
-//! headers, the completion's `usage` object (tokens alone, and only where there was no tag).
+//! Each figure comes from the first of these that has it: the last usage tag, the headers, the completion's `usage` object
+//! (tokens only, and only if there was no tag).
 
 use crate::event::{Header, Usage};
-use crate::json::Json;
 use crate::text::first_chars;
 use markdown::invisible;
+use stream::json::Json;
 
 /// Micro-dollars of a query, by the published price of $4 a thousand.
 const QUERY_MICROS: u64 = 4000;
@@ -14,10 +14,10 @@ const QUERY_MICROS: u64 = 4000;
 /// Micro-dollars of a token read or written, by the published price of $5 a million.
 const TOKEN_MICROS: u64 = 5;
 
-/// The highest amount in US dollars that a call is believed to cost. The dearest research costs some 3.
+/// Highest cost of a call in US dollars; a higher one is taken for an error. The most expensive research costs some 3.
 const MAX_COST_USD: f64 = 1000.0;
 
-/// The payload of a usage tag, and the costs that cannot be; `None` where it has no member that is known.
+/// Reads the payload of a usage tag. Also returns the costs that are out of range. `None` if it has no known member.
 pub(crate) fn from_tag(payload: &Json<'_>) -> Option<(Usage, Vec<String>)> {
     let Json::Object(members) = payload else {
         return None;
@@ -36,7 +36,7 @@ pub(crate) fn from_tag(payload: &Json<'_>) -> Option<(Usage, Vec<String>)> {
     known.contains(&true).then(|| (with_estimate(usage), bad))
 }
 
-/// The headers of a reply, and the costs that cannot be; `None` where they say nothing about it.
+/// Reads the headers of a reply. Also returns the costs that are out of range. `None` if no header is about usage.
 pub(crate) fn from_headers(headers: &[Header]) -> (Option<Usage>, Vec<String>) {
     let (mut usage, mut bad) = (Usage::default(), Vec::new());
     for header in headers {
@@ -52,7 +52,7 @@ pub(crate) fn from_headers(headers: &[Header]) -> (Option<Usage>, Vec<String>) {
     (usage, bad)
 }
 
-/// The `usage` object of a completion: token counts.
+/// Reads the token counts in the `usage` object of a completion.
 pub(crate) fn from_completion(usage: &Json<'_>) -> Option<Usage> {
     let count = |name| usage.get(name).and_then(Json::count);
     let usage = Usage {
@@ -63,7 +63,7 @@ pub(crate) fn from_completion(usage: &Json<'_>) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-/// Fills what is absent from a second usage; whether anything was.
+/// Fills absent figures from a second usage. Returns whether there were any.
 pub(crate) fn fill(usage: &mut Option<Usage>, mut second: Usage) -> bool {
     let first = usage.get_or_insert_default();
     let mut filled = false;
@@ -115,7 +115,7 @@ fn costs(usage: &mut Usage) -> [&mut Option<f64>; 5] {
     ]
 }
 
-/// The place of a name among [`NAMES`].
+/// Returns the index of a name in [`NAMES`].
 fn place(name: &str) -> Option<usize> {
     const PREFIX: &str = "X-Request-";
     let (prefix, name) = name.split_at_checked(PREFIX.len())?;
@@ -127,7 +127,7 @@ fn place(name: &str) -> Option<usize> {
         .position(|known| name.eq_ignore_ascii_case(known))
 }
 
-/// Sets the member at a place; returns a cost that cannot be, with its name.
+/// Sets the member with this index in [`NAMES`]. Returns a cost that is out of range, with its name.
 fn set(usage: &mut Usage, place: usize, value: &Json<'_>) -> Option<String> {
     if let Some(slot) = counts(usage).get_mut(place) {
         **slot = value.count();
@@ -155,8 +155,8 @@ fn set(usage: &mut Usage, place: usize, value: &Json<'_>) -> Option<String> {
     ))
 }
 
-/// The estimate, where the total is absent and the figures suffice. Reckoned in whole micro-dollars, so
-/// that it has no binary noise of its own.
+/// Sets the estimate, if the total is absent and the figures suffice. It is computed in whole micro-dollars, which keeps it
+/// free of rounding errors.
 fn with_estimate(mut usage: Usage) -> Usage {
     let micros = || {
         let queries = usage.queries?.checked_mul(QUERY_MICROS)?;

@@ -1,4 +1,4 @@
-//! What was odd, by code. The codes are stable: people match on them.
+//! The codes of warnings. They are stable, because programs compare them.
 
 /// Data of an event that is no JSON object.
 pub(crate) const BAD_EVENT: &str = "bad-event";

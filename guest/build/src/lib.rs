@@ -53,7 +53,7 @@ pub struct Component {
 }
 
 /// Every component of the repository.
-pub const COMPONENTS: &[Component] = &[ANSWERS, ASK];
+pub const COMPONENTS: &[Component] = &[ANSWERS, TRAFFIC, ASK];
 
 /// Flags of every component for `wasm32-unknown-unknown`. SIMD makes the scans for line ends and tags three times as
 /// fast; browsers and runtimes have had it since 2021.
@@ -73,11 +73,27 @@ const ANSWERS: Component = Component {
     crates: &[
         "guest/answers",
         "guest/markdown",
+        "guest/stream",
         "guest/components/answers",
     ],
     others: &["wit/answers", "rust-toolchain.toml"],
     flags: &[SIMD, STACK],
     max_bytes: 320 * 1024,
+    imports: Imports::None,
+};
+
+const TRAFFIC: Component = Component {
+    name: "traffic",
+    package: "traffic-component",
+    workspace: ".",
+    wit: Some("wit/traffic"),
+    target: "wasm32-unknown-unknown",
+    profile: "component-traffic",
+    crates: &["guest/traffic", "guest/components/traffic"],
+    others: &["wit/traffic", "rust-toolchain.toml"],
+    flags: &[SIMD, STACK],
+    // The regular expressions, the text encodings, the decompressors and the differ are most of it.
+    max_bytes: 2_000_000,
     imports: Imports::None,
 };
 
@@ -88,7 +104,12 @@ const ASK: Component = Component {
     wit: None,
     target: "wasm32-wasip2",
     profile: "release",
-    crates: &["guest/answers", "guest/markdown", "guest/ask"],
+    crates: &[
+        "guest/answers",
+        "guest/markdown",
+        "guest/stream",
+        "guest/ask",
+    ],
     others: &["rust-toolchain.toml"],
     flags: &[],
     // The parser, the standard library's formatting and the bindings of wasi:http; a runtime compiles it in a second.

@@ -48,10 +48,12 @@ pub(crate) fn closure(
     Ok(lines)
 }
 
-/// What the workspace says of these dependencies: the features, which no lock file has.
+/// Returns what the workspace says of these dependencies (the features, which no lock file has) and of the profiles that the
+/// component is built with.
 pub(crate) fn workspace_items(
     manifest: &Path,
     names: &BTreeSet<String>,
+    profile: &str,
 ) -> anyhow::Result<Vec<String>> {
     let manifest = document(manifest)?;
     let mut items = Vec::new();
@@ -66,7 +68,9 @@ pub(crate) fn workspace_items(
         }
     }
     if let Some(profiles) = table(&manifest, &["profile"]) {
-        for name in ["release", "component"] {
+        let common = ["release", "component"];
+        let own = Some(profile).filter(|own| !common.contains(own));
+        for name in common.into_iter().chain(own) {
             if let Some(profile) = profiles.get(name) {
                 items.push(format!("[profile.{name}]\n{}", profile.to_string().trim()));
             }

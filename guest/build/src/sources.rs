@@ -26,7 +26,7 @@ pub fn hash(component: &Component, root: &Path) -> anyhow::Result<String> {
         part(&mut hasher, line.as_bytes());
     }
     let manifest = root.join(component.workspace).join("Cargo.toml");
-    for item in lock::workspace_items(&manifest, &locked)? {
+    for item in lock::workspace_items(&manifest, &locked, component.profile)? {
         part(&mut hasher, item.as_bytes());
     }
     for flag in component.flags {

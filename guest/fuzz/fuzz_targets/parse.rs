@@ -1,12 +1,13 @@
-//! Any bytes are read the same whole and in pieces, without a panic, and the outcome survives its JSON.
+//! Checks for any bytes that they give the same events and outcome whole and in pieces, without a panic, and that the outcome
+//! can be read back from its JSON.
 //!
-//! The first byte chooses the mode, small limits or none, and how the rest is cut; the rest is the reply. To
-//! start from the golden vectors (a corpus of real replies), from the repository's root:
+//! The first byte chooses the mode, small or default limits, and how the rest is cut; the rest is the reply. Run it from the
+//! repository's root, starting with the golden vectors:
 //!
 //! ```text
 //! mkdir -p guest/fuzz/corpus/parse && for f in fixtures/answers/*.sse; do
 //!   for c in A b; do (printf $c; cat $f) > guest/fuzz/corpus/parse/$(basename $f .sse)-$c; done; done
-//! cargo +nightly fuzz run parse --fuzz-dir guest/fuzz -- -max_len=20000 -max_total_time=600
+//! cargo fuzz run --sanitizer none --fuzz-dir guest/fuzz parse -- -max_len=20000 -max_total_time=600
 //! ```
 
 #![no_main]

@@ -1,28 +1,26 @@
-//! Whether the end of some growing Markdown lies inside an open code fence.
-//!
-//! Looks at text only when it is asked, and at each byte once.
+//! Tells whether the end of a growing Markdown text is inside an open code fence. Reads each byte once, and only when asked.
 
-use memchr::memchr;
+use crate::find::find;
 
-/// Longest line that is still looked at as a fence: a fence is a few characters and a language.
+/// Longest line in bytes that can be a fence: a fence is a few characters and a language.
 const MAX_FENCE_LINE: usize = 256;
 
-/// Follows the fences of a text that only grows.
+/// The code fences of a growing text.
 #[derive(Debug, Default)]
 pub struct Fences {
-    /// The open fence: its character and length.
+    /// The character and length of the open fence.
     open: Option<(u8, usize)>,
     /// Where the current line begins.
     line: usize,
-    /// Up to where its end was looked for.
+    /// Up to where its end was searched for.
     looked: usize,
 }
 
 impl Fences {
-    /// Whether the end of `text` is inside a fence. `text` must begin with what was passed before.
+    /// Returns whether the end of `text` is inside a fence. `text` must begin with the text of the last call.
     pub fn is_inside(&mut self, text: &str) -> bool {
         let bytes = text.as_bytes();
-        while let Some(found) = memchr(b'\n', bytes.get(self.looked..).unwrap_or_default()) {
+        while let Some(found) = find(b'\n', bytes.get(self.looked..).unwrap_or_default()) {
             let end = self.looked + found;
             self.open = after(self.open, bytes.get(self.line..end).unwrap_or_default());
             self.line = end + 1;
@@ -35,12 +33,12 @@ impl Fences {
     }
 }
 
-/// The open fence after one more line.
+/// Returns the open fence after one more line.
 pub fn after(open: Option<(u8, usize)>, line: &[u8]) -> Option<(u8, usize)> {
     if line.len() > MAX_FENCE_LINE {
         return open;
     }
-    // Lists indent their fences, so any indent opens and closes.
+    // Fences in lists are indented, so any indent is allowed.
     let indent = line.iter().take_while(|&&byte| byte == b' ').count();
     let line = line.get(indent..).unwrap_or_default();
     let Some(&mark @ (b'`' | b'~')) = line.first() else {

@@ -1,14 +1,11 @@
-//! Characters that a reader does not see: controls, zero-width characters, and those that change the direction of text.
+//! Finds invisible characters: controls, zero-width characters, and those that change the direction of text.
 //!
-//! A text or URL that has them can show something other than what it says, so they are named in the warnings.
+//! A text or URL with such characters can look like another one, so warnings name them.
 
-/// Most characters that are named of one text; the others are only counted.
+/// Most different characters of one text that are named. Others are only counted.
 const MAX_NAMED: usize = 8;
 
-/// Bytes that are looked at together.
-const BLOCK: usize = 64;
-
-/// Names the invisible characters of a text and how often each occurs; `None` where there are none.
+/// Names the invisible characters of a text and how often each occurs; `None` if there are none.
 pub fn name(text: &str) -> Option<String> {
     let mut found: Vec<(char, usize)> = Vec::new();
     let mut others = 0;
@@ -37,7 +34,7 @@ pub fn name(text: &str) -> Option<String> {
     Some(names.join(", "))
 }
 
-/// The text with each invisible character replaced by its code.
+/// Returns the text with each invisible character replaced by its code.
 pub fn spelt_out(text: &str) -> String {
     let mut spelt = String::new();
     for char in text.chars() {
@@ -54,7 +51,7 @@ fn code(char: char) -> String {
     format!("U+{:04X}", u32::from(char))
 }
 
-/// Whether nothing of the character is seen, other than in the space it takes.
+/// Returns whether the character is invisible, or seen only in the space that it takes.
 pub fn is_invisible(char: char) -> bool {
     match char {
         '\n' | '\t' => false,
@@ -65,71 +62,74 @@ pub fn is_invisible(char: char) -> bool {
     }
 }
 
-/// Calls `found` with each invisible character that has no business where it is.
+/// Calls `found` with each invisible character that the writing does not need in its place.
 fn each(text: &str, mut found: impl FnMut(char)) {
-    let bytes = text.as_bytes();
-    // Where a sequence of tag characters that spells the flag of a region goes on.
-    let mut flag = 0;
-    for start in (0..bytes.len()).step_by(BLOCK) {
-        let end = bytes.len().min(start + BLOCK);
-        let at = |index: usize| bytes.get(index).copied().unwrap_or_default();
-        // Whole blocks are nearly always clear, and that is found out for many bytes at a time.
-        if let Some(window) = bytes.get(start..end + 2)
-            && window.windows(3).fold(true, |clear, bytes| match bytes {
-                &[first, second, third] => clear & !may_begin(first, second, third),
-                _ => clear,
-            })
-        {
-            continue;
-        }
-        for index in start..end {
-            let first = at(index);
-            if first & 0xC0 == 0x80 || !may_begin(first, at(index + 1), at(index + 2)) {
-                continue;
-            }
-            let (before, rest) = text.split_at_checked(index).unwrap_or_default();
-            let mut after = rest.chars();
-            let Some(char) = after.next().filter(|&char| is_invisible(char)) else {
-                continue;
-            };
-            let previous = before.chars().next_back();
-            let fits = match char {
-                '\r' => after.next() == Some('\n'),
-                // Joiners belong to the writing of many languages and to emoji.
-                '\u{200C}' | '\u{200D}' => {
-                    let beyond_ascii =
-                        |char: Option<char>| char.is_some_and(|char| !char.is_ascii());
-                    beyond_ascii(previous) && beyond_ascii(after.next())
+    let mut allowed = Allowed::default();
+    let mut start = 0;
+    // Nearly all text is printable ASCII, which is checked for eight bytes at a time.
+    for word in text.as_bytes().chunks(8) {
+        if !word.try_into().is_ok_and(is_printable_ascii) {
+            for (offset, &byte) in word.iter().enumerate() {
+                if may_begin(byte)
+                    && let Some((before, rest)) = text.split_at_checked(start + offset)
+                    && let Some(char) = rest.chars().next().filter(|&char| is_invisible(char))
+                    && !allowed.at(before, char, rest)
+                {
+                    found(char);
                 }
-                '\u{E0020}'..='\u{E007F}' => {
-                    let goes_on = previous == Some('\u{1F3F4}') || (flag > 0 && flag == index);
-                    flag = if goes_on { index + char.len_utf8() } else { 0 };
-                    goes_on
-                }
-                _ => false,
-            };
-            if !fits {
-                found(char);
             }
         }
+        start += word.len();
     }
 }
 
-/// Whether an invisible character may begin with these bytes. Without branches, so that the compiler can look at many
-/// places at once.
-fn may_begin(first: u8, second: u8, third: u8) -> bool {
-    let within = |byte: u8, low: u8, high: u8| byte.wrapping_sub(low) <= high - low;
-    let control = (first < 0x20) & (first != b'\n') & (first != b'\t') | (first == 0x7F);
-    let latin = (first == 0xC2) & (within(second, 0x80, 0x9F) | (second == 0xAD));
-    let arabic = (first == 0xD8) & (second == 0x9C);
-    let mongolian = (first == 0xE1) & (second == 0xA0) & (third == 0x8E);
-    let general = (first == 0xE2)
-        & (second == 0x80)
-        & (within(third, 0x8B, 0x8F) | within(third, 0xA8, 0xAE));
-    let word = (first == 0xE2) & (second == 0x81) & within(third, 0xA0, 0xAF);
-    let mark = (first == 0xEF) & (within(second, 0xBB, 0xBF));
-    let tag = (first == 0xF3) & (second == 0xA0);
-    control | latin | arabic | mongolian | general | word | mark | tag
+/// Returns whether all bytes are in `' '..='~'`.
+fn is_printable_ascii(bytes: [u8; 8]) -> bool {
+    let each = |byte: u8| u64::from_ne_bytes([byte; 8]);
+    let word = u64::from_ne_bytes(bytes);
+    // For bytes below 0x80, the subtraction sets the highest bit of those below the space, and the addition that of 0x7F.
+    let others = word | word.wrapping_sub(each(b' ')) | word.wrapping_add(each(1));
+    others & each(0x80) == 0
+}
+
+/// Returns whether the UTF-8 of an invisible character can begin with this byte.
+fn may_begin(byte: u8) -> bool {
+    match byte {
+        b'\n' | b'\t' => false,
+        0..b' ' | 0x7F => true,
+        _ => matches!(byte, 0xC2 | 0xD8 | 0xE1 | 0xE2 | 0xEF | 0xF3),
+    }
+}
+
+/// Tells where the writing needs an invisible character.
+#[derive(Default)]
+struct Allowed {
+    /// The index at which a sequence of tag characters, which spells the flag of a region, goes on.
+    flag: usize,
+}
+
+impl Allowed {
+    /// Returns whether the writing needs the character, which `rest` begins with, after `before`.
+    fn at(&mut self, before: &str, char: char, rest: &str) -> bool {
+        let next = rest.chars().nth(1);
+        let previous = before.chars().next_back();
+        match char {
+            '\r' => next == Some('\n'),
+            // The writing of many languages needs joiners, and so do emoji.
+            '\u{200C}' | '\u{200D}' => {
+                let beyond_ascii = |char: Option<char>| char.is_some_and(|char| !char.is_ascii());
+                beyond_ascii(previous) && beyond_ascii(next)
+            }
+            '\u{E0020}'..='\u{E007F}' => {
+                let index = before.len();
+                let goes_on =
+                    previous == Some('\u{1F3F4}') || (self.flag > 0 && self.flag == index);
+                self.flag = if goes_on { index + char.len_utf8() } else { 0 };
+                goes_on
+            }
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! Reads Markdown that nobody vouches for: the links in it, the code fences, the characters that nobody sees, and its
-//! blocks as styled spans for a terminal.
+//! Reads untrusted Markdown: its links, its code fences, its invisible characters, and its blocks as styled spans for a
+//! terminal.
 //!
 //! No I/O. Nothing here panics on any input, and time and memory are linear in the bytes.
 
 pub mod fence;
+mod find;
 pub mod invisible;
 mod links;
 mod spans;

@@ -1,7 +1,8 @@
-//! The links of a Markdown text, in order: inline links, autolinks and bare URLs, outside of code; no
-//! images. Linear: every byte of a URL is consumed once, whatever comes of it.
+//! Finds the links of a Markdown text: inline links, autolinks and bare URLs, outside of code, and no images. Each byte of a
+//! URL is read once, whether or not it becomes a link, so the time is linear.
 
 use crate::fence::after;
+use crate::find::find;
 use crate::url::{is_web, scheme_length};
 use memchr::memchr;
 use std::collections::VecDeque;
@@ -9,19 +10,19 @@ use std::collections::VecDeque;
 /// Longest run of backticks that can open a code span; a longer one is text.
 const MAX_TICKS: usize = 32;
 
-/// Most brackets that can be open around a link; of more, the outermost are taken as text.
+/// Most brackets that can be open around a link. Of more, the outermost are text.
 const MAX_BRACKETS: usize = 64;
 
-/// The URLs that a text links to, in order, with repetitions.
+/// Returns the URLs that a text links to, in order, with repetitions.
 pub fn links(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut open = None;
-    // The paragraph being collected: code spans and links do not reach beyond it.
+    // The current paragraph. Code spans and links do not go beyond it.
     let mut paragraph = 0..0;
     let mut start = 0;
     while start < text.len() {
         let rest = text.as_bytes().get(start..).unwrap_or_default();
-        let end = start + memchr(b'\n', rest).map_or(rest.len(), |found| found + 1);
+        let end = start + line_length(rest);
         let line = text.as_bytes().get(start..end).unwrap_or_default();
         let now = after(open, line);
         let blank = || line.iter().all(u8::is_ascii_whitespace);
@@ -39,6 +40,11 @@ pub fn links(text: &str) -> Vec<&str> {
     }
     scan_paragraph(text.get(paragraph).unwrap_or_default(), &mut found);
     found
+}
+
+/// Returns the length of the line that the bytes begin with, with its line feed.
+fn line_length(bytes: &[u8]) -> usize {
+    find(b'\n', bytes).map_or(bytes.len(), |end| end + 1)
 }
 
 /// An open bracket.
@@ -86,7 +92,7 @@ fn scan_paragraph<'a>(text: &'a str, found: &mut Vec<&'a str>) {
     }
 }
 
-/// After a closing bracket: a link's destination, if there is one.
+/// Reads a link's destination after a closing bracket, if there is one. Returns where to read on.
 fn close_bracket<'a>(
     text: &'a str,
     at: usize,
@@ -107,7 +113,7 @@ fn close_bracket<'a>(
     if !whole {
         return unlinked(text, start, end, web && !bracket.image, found);
     }
-    // What the link's text holds is not linked by itself; an image's text is no link at all.
+    // URLs in the text of a link or an image are not links of their own.
     found.truncate(bracket.links);
     let url = text.get(start..end).unwrap_or_default();
     if !bracket.image && is_web(url) {
@@ -116,14 +122,14 @@ fn close_bracket<'a>(
     end
 }
 
-/// Where the destination after the `(` at `at` begins, and whether it is between angle brackets.
+/// Returns where the destination after the `(` at `at` begins, and whether it is between angle brackets.
 fn destination_start(bytes: &[u8], at: usize) -> (usize, bool) {
     let start = spaces(bytes, at + 1);
     let angle = bytes.get(start) == Some(&b'<');
     (start + usize::from(angle), angle)
 }
 
-/// Where the destination that begins at `start` ends, and whether it is followed as one is: by its `)` or by a title.
+/// Returns where the destination that begins at `start` ends, and whether it is followed as one is: by its `)` or by a title.
 fn destination_end(bytes: &[u8], start: usize, angle: bool) -> (usize, bool) {
     match url_end(bytes, start, false) {
         UrlEnd::Parenthesis(end) => (end, !angle),
@@ -149,7 +155,7 @@ fn spaces(bytes: &[u8], from: usize) -> usize {
 /// Longest title of a link, in bytes.
 const MAX_TITLE: usize = 500;
 
-/// The destination of a link, if a whole one begins with the `(` at `at`, and where text goes on after its `)`.
+/// Returns the destination of a link, if a whole one begins with the `(` at `at`, and where text goes on after its `)`.
 pub(crate) fn destination(text: &str, at: usize) -> Option<(&str, usize)> {
     let bytes = text.as_bytes();
     if bytes.get(at) != Some(&b'(') {
@@ -168,7 +174,7 @@ pub(crate) fn destination(text: &str, at: usize) -> Option<(&str, usize)> {
     (whole && bytes.get(close) == Some(&b')')).then_some((text.get(start..end)?, close + 1))
 }
 
-/// What looked like a destination and is none: a bare URL.
+/// Reads an incomplete destination as a bare URL.
 fn unlinked<'a>(
     text: &'a str,
     start: usize,
@@ -197,7 +203,7 @@ fn autolink<'a>(text: &'a str, at: usize, found: &mut Vec<&'a str>) -> usize {
     end
 }
 
-/// Where a URL ends that begins at `start` after a `<`.
+/// Returns where a URL ends that begins at `start` after a `<`.
 pub(crate) fn autolink_end(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
     let length = rest
@@ -206,7 +212,7 @@ pub(crate) fn autolink_end(bytes: &[u8], start: usize) -> usize {
     start + length.unwrap_or(rest.len())
 }
 
-/// Where the bare URL that begins at `at` ends, without the punctuation of the sentence.
+/// Returns where the bare URL that begins at `at` ends, without the punctuation of the sentence.
 pub(crate) fn bare_url_end(text: &str, at: usize) -> usize {
     let (UrlEnd::Parenthesis(end) | UrlEnd::Other(end)) = url_end(text.as_bytes(), at, true);
     at + trimmed(text.get(at..end).unwrap_or_default()).len()
@@ -218,7 +224,7 @@ fn bare_url<'a>(text: &'a str, at: usize, found: &mut Vec<&'a str>) -> usize {
     end
 }
 
-/// Without the punctuation of the sentence and the emphasis around it.
+/// Adds a URL without the punctuation and emphasis after it.
 fn push_trimmed<'a>(text: &'a str, start: usize, end: usize, found: &mut Vec<&'a str>) {
     let url = text.get(start..end).unwrap_or_default();
     let url = trimmed(url);
@@ -231,7 +237,7 @@ fn trimmed(url: &str) -> &str {
     url.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '\''])
 }
 
-/// Where the URL that begins at `at` ends. A bare one ends at what can only be Markdown around it too.
+/// Returns where the URL that begins at `at` ends. A bare one also ends at characters that can only be Markdown around it.
 fn url_end(bytes: &[u8], at: usize, bare: bool) -> UrlEnd {
     let rest = bytes.get(at..).unwrap_or_default();
     let (mut round, mut square) = (0u32, 0u32);
@@ -254,7 +260,7 @@ fn url_end(bytes: &[u8], at: usize, bare: bool) -> UrlEnd {
     UrlEnd::Other(bytes.len())
 }
 
-/// Whether these bytes of UTF-8 begin with white space beyond ASCII.
+/// Returns whether these bytes of UTF-8 begin with white space beyond ASCII.
 fn is_wide_space(bytes: Option<&[u8]>) -> bool {
     matches!(
         bytes,
@@ -268,17 +274,17 @@ fn is_wide_space(bytes: Option<&[u8]>) -> bool {
     )
 }
 
-/// Whether a word begins here: `xhttp://` is none.
+/// Returns whether a word begins at `at`. The `http://` in `xhttp://` is not a URL.
 pub(crate) fn starts_word(bytes: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|before| bytes.get(before));
     !before.is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// Where the last run of backticks of each length begins.
+/// Returns where the last run of backticks of each length begins.
 pub(crate) fn last_tick_runs(bytes: &[u8]) -> [usize; MAX_TICKS + 1] {
     let mut last = [0; MAX_TICKS + 1];
     let mut at = 0;
-    while let Some(found) = memchr(b'`', bytes.get(at..).unwrap_or_default()) {
+    while let Some(found) = find(b'`', bytes.get(at..).unwrap_or_default()) {
         at += found;
         let length = ticks(bytes, at);
         if let Some(slot) = last.get_mut(length) {
@@ -294,7 +300,7 @@ fn ticks(bytes: &[u8], at: usize) -> usize {
     rest.iter().take_while(|&&byte| byte == b'`').count()
 }
 
-/// The end of the code span that begins at `at`, or of its backticks if there is none.
+/// Returns the end of the code span that begins at `at`, or of its backticks if there is none.
 pub(crate) fn code_span(bytes: &[u8], at: usize, last: &[usize; MAX_TICKS + 1]) -> usize {
     let length = ticks(bytes, at);
     let start = at + length;
@@ -302,7 +308,7 @@ pub(crate) fn code_span(bytes: &[u8], at: usize, last: &[usize; MAX_TICKS + 1]) 
         return start;
     }
     let mut end = start;
-    while let Some(found) = memchr(b'`', bytes.get(end..).unwrap_or_default()) {
+    while let Some(found) = find(b'`', bytes.get(end..).unwrap_or_default()) {
         let run = ticks(bytes, end + found);
         end += found + run;
         if run == length {

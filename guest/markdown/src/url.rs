@@ -1,6 +1,6 @@
-//! Which URLs are let through.
+//! Checks URLs.
 
-/// Whether it is an http or https URL with something after the scheme, and no white space or control
+/// Returns whether it is an http or https URL with something after the scheme, and no white space or control
 /// character in it.
 pub fn is_web(url: &str) -> bool {
     let rest = scheme_length(url.as_bytes()).and_then(|length| url.get(length..));
@@ -11,7 +11,7 @@ pub fn is_web(url: &str) -> bool {
     })
 }
 
-/// The length of `http://` or `https://` at the start, in either case.
+/// Returns the length of `http://` or `https://` at the start, in either case.
 pub fn scheme_length(bytes: &[u8]) -> Option<usize> {
     ["http://", "https://"].into_iter().find_map(|scheme| {
         let head = bytes.get(..scheme.len())?;

@@ -446,3 +446,23 @@ fn what_leaves_is_scanned_once_more() {
     assert!(!out.text.contains(&key) && out.text.contains("deadbeef"));
     assert_eq!(out.replaced.len(), 1);
 }
+
+#[test]
+fn what_a_decoder_lost_is_said_of_the_redacted_exchange() {
+    use std::io::Write as _;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(&vec![b'a'; 4 << 20]).unwrap();
+    let bomb = encoder.finish().unwrap();
+    let mut exchange = exchange("https://a.example/", "GET / HTTP/1.1\r\n\r\n", "");
+    let mut bytes = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_vec();
+    bytes.extend(bomb);
+    exchange.response.as_mut().unwrap().bytes = bytes;
+    let redacted = redactor(Mode::Balanced).exchange(&exchange).exchange;
+    let codes: Vec<&str> = redacted
+        .warnings
+        .iter()
+        .map(|warning| warning.code.as_str())
+        .collect();
+    assert_eq!(codes, ["ratio-limit"]);
+    assert!(redacted.response.unwrap().bytes.len() < 1 << 20);
+}

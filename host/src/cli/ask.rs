@@ -6,22 +6,31 @@ use clap::Args;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::display::{Live, StreamedText};
+use super::display::Live;
 use super::exit_status::ExitStatus as _;
-use super::options::{self, QuestionOptions, Target, need_key};
+use super::options::{QuestionOptions, Target, need_key, refusal};
 use super::output;
+use super::streamed_text::StreamedText;
 use super::{ending, jobs_setup};
-use crate::answers::{Mode, cost};
+use crate::answers::{Answers, Mode, cost};
 use crate::exit::Exit;
-use crate::jobs::{Call, Ended, Jobs, JobsError, Phase, Update};
+use crate::jobs::{Call, CallPhase, Ended, Jobs, JobsError, Update};
 use crate::settings::Settings;
 
-/// Asks a question and prints the answer with its sources and its cost.
+/// Ask a question and print the cited answer
+///
+/// An answer costs about $0.05. On a terminal it is shown as it comes.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  glovebox ask \"why is the sky blue?\"
+  glovebox ask --json \"who won the 2025 Nobel Prize in Physics?\" | jq .answer
+  echo \"what is QUIC?\" | glovebox ask -
+  glovebox ask --simulate \"anything\"          try it without a key")]
 pub struct Ask {
     #[command(flatten)]
-    asking: QuestionOptions,
-    /// An answer without sources
+    options: QuestionOptions,
+    /// Answer without sources
     #[arg(long)]
     no_citations: bool,
 }
@@ -32,44 +41,53 @@ impl Ask {
     /// # Errors
     /// What no exit status stands for, such as standard output that cannot be written.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
-        let asking = &self.asking;
-        let query = match asking.query() {
+        let options = &self.options;
+        let query = match options.query() {
             Ok(query) => query,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
-        let question = asking.question(query).with_citations(!self.no_citations);
-        let call = asking.call(settings, Mode::Answer, question, cost::ANSWER);
-        if asking.dry_run {
-            return asking.show(settings, &call).await;
+        let question = options.question(query).with_citations(!self.no_citations);
+        let call = options.call(settings, Mode::Answer, question, cost::ANSWER);
+        if options.dry_run {
+            return options.show(settings, &call).await;
         }
         if let Err(problem) = need_key(settings) {
             return Ok(say(&problem, Exit::Key));
         }
-        let target = match asking.target() {
+        let target = match options.target() {
             Ok(target) => target,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
+        if let Err(problem) = options.confirm(settings, &call).await {
+            return Ok(say(&problem, Exit::Money));
+        }
         let jobs = jobs_setup::open(settings).await?;
-        match ask(&jobs.jobs, call, asking.streams()).await {
-            Ok(answered) => self.tell(answered, target),
-            Err(error) => Ok(say(&options::refusal(&error), error.exit())),
+        match ask(&jobs.jobs, call, options.streams()).await {
+            Ok(answered) => self.show(answered, target, jobs.jobs.answers()),
+            Err(error) => Ok(say(&refusal(&error), error.exit())),
         }
     }
 
-    fn tell(&self, answered: Answered, target: Option<Target>) -> anyhow::Result<Exit> {
+    fn show(
+        &self,
+        answered: Answered,
+        target: Option<Target>,
+        answers: &Answers,
+    ) -> anyhow::Result<Exit> {
         let Answered {
             ended,
-            mut growing,
+            mut streamed,
             stored,
         } = answered;
-        growing.end();
-        if growing.begun() {
-            let rest = ending::rest(&ended.rendered, &ended.outcome.answer);
-            if !rest.is_empty() {
-                output::line(&format!("\n{rest}"))?;
-            }
+        streamed.end();
+        if streamed.begun() {
+            output::raw_line(&ending::rest(
+                &ended.job,
+                &ended.rendered,
+                &ended.outcome.answer,
+            ))?;
         } else {
-            ending::give(&self.asking, target, &ended.job, &ended.rendered)?;
+            ending::write(&self.options, target, &ended.job, &ended.rendered, answers)?;
         }
         ending::explain(&ended.job, Some(&ended.rendered), &ended.warnings, stored);
         Ok(ended.job.exit())
@@ -85,14 +103,14 @@ impl QuestionOptions {
 
 /// Says something on standard error, and gives the exit status that goes with it.
 pub(super) fn say(problem: &str, exit: Exit) -> Exit {
-    output::message(&format_args!("glovebox: {problem}"));
+    output::messages(&format!("glovebox: {problem}"));
     exit
 }
 
 /// A call that has ended, as far as it was shown, and whether it is stored.
 struct Answered {
     ended: Ended,
-    growing: StreamedText,
+    streamed: StreamedText,
     stored: bool,
 }
 
@@ -105,12 +123,13 @@ async fn ask(jobs: &Jobs, call: Call, stream: bool) -> Result<Answered, JobsErro
     let cancel = CancellationToken::new();
     let interrupt = tokio::spawn(on_interrupt(cancel.clone()));
     let (sender, updates) = unbounded_channel();
-    let shown = show(updates, live, stream);
-    let (ended, growing) = tokio::join!(jobs.run(&submitted.job.id, cancel, sender), shown);
+    let streamed = StreamedText::new(jobs.answers().clone());
+    let shown = show(updates, live, streamed, stream);
+    let (ended, streamed) = tokio::join!(jobs.run(&submitted.job.id, cancel, sender), shown);
     interrupt.abort();
     Ok(Answered {
         ended: ended?,
-        growing,
+        streamed,
         // A warning at this point is that there is no store; it has been told.
         stored: submitted.warnings.is_empty(),
     })
@@ -126,19 +145,23 @@ pub(super) async fn on_interrupt(cancel: CancellationToken) {
     }
 }
 
-async fn show(mut updates: UnboundedReceiver<Update>, live: Live, stream: bool) -> StreamedText {
-    let mut growing = StreamedText::default();
+async fn show(
+    mut updates: UnboundedReceiver<Update>,
+    live: Live,
+    mut streamed: StreamedText,
+    stream: bool,
+) -> StreamedText {
     while let Some(update) = updates.recv().await {
         match update {
-            Update::Phase(Phase::Waiting) => live.say("waiting for a free slot"),
-            Update::Phase(Phase::Sent) => live.say("asked; waiting for the answer"),
-            Update::Phase(Phase::Reading) => live.say("reading"),
+            Update::Phase(CallPhase::Waiting) => live.say("waiting for a free slot"),
+            Update::Phase(CallPhase::Sent) => live.say("asked; waiting for the answer"),
+            Update::Phase(CallPhase::Reading) => live.say("reading"),
             Update::Events(events) if stream => {
                 live.clear();
-                growing.show(&events);
+                streamed.show(&events);
             }
             Update::Events(_) => {}
         }
     }
-    growing
+    streamed
 }

@@ -12,7 +12,7 @@ use crate::answers::{COMPONENT, COMPONENT_RECORD, WIT};
 use crate::exit::Exit;
 use crate::files;
 
-/// Shows the embedded component, or writes it to a file for another runtime.
+/// Show an embedded component or write it to a file
 #[derive(Args, Debug)]
 pub struct Component {
     /// Write the component to this file
@@ -24,7 +24,7 @@ pub struct Component {
     /// Print its SHA-256
     #[arg(long)]
     hash: bool,
-    /// Print what is known of it as JSON
+    /// Print its name, size and hashes as JSON
     #[arg(long, conflicts_with_all = ["wit", "hash", "out"])]
     json: bool,
 }
@@ -44,7 +44,7 @@ impl Component {
         if let Some(path) = &self.out {
             files::Target::prepare(path)
                 .and_then(|target| {
-                    if target.takes_a_moment() {
+                    if target.cannot_block() {
                         hold_signals();
                     }
                     target.write(COMPONENT)

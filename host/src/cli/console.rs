@@ -82,7 +82,7 @@ impl Console for RunConsole {
         }
     }
 
-    fn tell(&self, text: &str) {
+    fn report(&self, text: &str) {
         let mut streams = self.lock();
         // On a terminal both streams are seen as one.
         let both = streams.out.terminal && streams.err.terminal;

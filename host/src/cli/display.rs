@@ -1,14 +1,14 @@
-//! What a person sees while a call runs.
+//! The live line that a person sees while a call runs.
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::output::{self, Background};
+use super::output;
 use super::runtime::no_colour;
-use super::terminal::{Filter, one_line};
-use crate::answers::{Event, EventKind, ResearchProgress};
+use super::terminal::one_line;
+use crate::answers::ResearchProgress;
 
 /// How often the live line moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -45,6 +45,12 @@ impl Live {
         self.0.set_message(one_line(&message.into()));
     }
 
+    /// Returns whether there is no moving line, because standard error is no terminal.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.0.is_hidden()
+    }
+
     /// Leaves a line on standard error, above the moving one where there is one.
     pub fn note(&self, line: &str) {
         if self.0.is_hidden() {
@@ -66,62 +72,7 @@ impl Drop for Live {
     }
 }
 
-/// Prints an answer as it comes.
-#[derive(Debug, Default)]
-pub struct StreamedText {
-    begun: bool,
-    marked: Option<(u32, u32)>,
-    at_line_start: bool,
-    output: Background,
-    filter: Filter,
-}
-
-impl StreamedText {
-    /// Whether anything was printed.
-    #[must_use]
-    pub const fn begun(&self) -> bool {
-        self.begun
-    }
-
-    /// Prints what events say, without waiting for the terminal.
-    pub fn show(&mut self, events: &[Event]) {
-        let mut text = String::new();
-        for event in events {
-            match &event.kind {
-                EventKind::Text(piece) => text.push_str(&self.filter.push(piece)),
-                EventKind::Citation(citation) => {
-                    let mark = (citation.position, citation.number);
-                    if self.marked.replace(mark) != Some(mark) {
-                        text.push_str(&format!("[{}]", citation.number));
-                    }
-                }
-                _ => {}
-            }
-        }
-        if text.is_empty() {
-            return;
-        }
-        self.begun = true;
-        self.at_line_start = text.ends_with('\n');
-        self.output.write(text);
-    }
-
-    /// Ends the last line, and waits until the terminal has taken all of it.
-    pub fn end(&mut self) {
-        let rest = self.filter.finish();
-        if !rest.is_empty() {
-            self.begun = true;
-            self.at_line_start = false;
-            self.output.write(rest.to_string());
-        }
-        if self.begun && !self.at_line_start {
-            self.output.write("\n".to_owned());
-        }
-        self.output.finish();
-    }
-}
-
-/// One line about a research that runs.
+/// Returns one line about a research that runs. The cost comes first, since a narrow terminal cuts the end.
 #[must_use]
 pub fn research_line(
     progress: Option<&ResearchProgress>,
@@ -133,7 +84,7 @@ pub fn research_line(
         return format!("researching · {elapsed}/{budget} s");
     };
     let (done, cost) = (progress.done_so_far(), progress.cost_so_far());
-    format!("{done} · {elapsed}/{budget} s · ~{cost}")
+    format!("~{cost} · {elapsed}/{budget} s · {done}")
 }
 
 #[cfg(test)]
@@ -151,6 +102,6 @@ mod tests {
             ..ResearchProgress::default()
         };
         let line = research_line(Some(&progress), Duration::from_secs(61), 180);
-        assert_eq!(line, "iteration 2, 1 query, 30 pages · 61/180 s · ~$0.0479");
+        assert_eq!(line, "~$0.0479 · 61/180 s · iteration 2, 1 query, 30 pages");
     }
 }

@@ -1,6 +1,6 @@
-//! `glovebox doctor`: is everything in place, in words.
+//! `glovebox doctor`: checks the installation.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, IsTerminal as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,16 @@ use serde::Serialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
-use super::{jobs_setup, output, serve};
-use crate::answers::{Answers, Question};
+use super::{jobs_setup, operator, output, serve, stderr};
+use crate::answers::{Answers, Mode, Question, cost};
 use crate::exit::Exit;
+use crate::jobs::Call;
+use crate::mcp::Families;
+use crate::policy::{self, DEFAULT_PLACES, Policy};
 use crate::sandbox::Sandbox;
-use crate::settings::Settings;
+use crate::settings::{PolicyFlags, PolicySettings, Settings, SettingsError};
 use crate::transport::http::token::TokenError;
 use crate::upstream::Client;
 
@@ -24,23 +28,29 @@ const LONGEST_ANSWER: u64 = 4096;
 /// Long enough for a slow network, short enough for a person.
 const REACH_WITHIN: Duration = Duration::from_secs(10);
 
-/// Checks the settings, the key, the state folder, the component and the way to the upstream.
+/// Check the key, the settings, the state folder and the way to the upstream
 ///
-/// Nothing is sent that could be billed. Exit status 0: all is well; 1: something is to be done.
+/// Nothing is sent that could be billed, but with --live. The exit status is 1 where something has to be done.
 #[derive(Args, Debug)]
 pub struct Doctor {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Do not look whether the upstream can be reached
+    /// Do not try to reach the upstream
     #[arg(long)]
     offline: bool,
+    /// Ask one question, for about $0.05, after asking you
+    #[arg(long, conflicts_with = "offline")]
+    live: bool,
+    /// Do not ask before --live sends its question
+    #[arg(long, requires = "live")]
+    yes: bool,
 }
 
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+enum CheckResult {
     Ok,
     Advice,
     Problem,
@@ -49,7 +59,7 @@ enum Verdict {
 #[derive(Debug, Serialize)]
 struct Check {
     check: &'static str,
-    verdict: Verdict,
+    verdict: CheckResult,
     text: String,
 }
 
@@ -86,13 +96,21 @@ impl Doctor {
         } else {
             upstream(settings).await
         });
+        if self.live {
+            checks.push(live(settings, self.yes).await);
+        }
         checks.push(token(settings));
         checks.push(serving().await);
+        let policy = settings.policy(&PolicyFlags::default());
+        checks.push(policy_check(policy.as_ref()));
         checks.extend(advice(settings));
-        let ok = checks.iter().all(|check| check.verdict != Verdict::Problem);
+        let ok = checks
+            .iter()
+            .all(|check| check.verdict != CheckResult::Problem);
         let settings = settings
             .table()
             .into_iter()
+            .chain(policy.map(|policy| policy.table()).unwrap_or_default())
             .map(|(name, value, from)| Value { name, value, from })
             .collect();
         let report = Report {
@@ -114,9 +132,9 @@ fn print(report: &Report) -> anyhow::Result<()> {
     output::line(&format!("glovebox {}", report.version))?;
     for check in &report.checks {
         let mark = match check.verdict {
-            Verdict::Ok => "ok     ",
-            Verdict::Advice => "advice ",
-            Verdict::Problem => "PROBLEM",
+            CheckResult::Ok => "ok     ",
+            CheckResult::Advice => "advice ",
+            CheckResult::Problem => "PROBLEM",
         };
         output::line(&format!("{mark}  {}: {}", check.check, check.text))?;
     }
@@ -136,7 +154,7 @@ fn print(report: &Report) -> anyhow::Result<()> {
 const fn good(check: &'static str, text: String) -> Check {
     Check {
         check,
-        verdict: Verdict::Ok,
+        verdict: CheckResult::Ok,
         text,
     }
 }
@@ -144,7 +162,7 @@ const fn good(check: &'static str, text: String) -> Check {
 const fn bad(check: &'static str, text: String) -> Check {
     Check {
         check,
-        verdict: Verdict::Problem,
+        verdict: CheckResult::Problem,
         text,
     }
 }
@@ -152,7 +170,7 @@ const fn bad(check: &'static str, text: String) -> Check {
 const fn hint(check: &'static str, text: String) -> Check {
     Check {
         check,
-        verdict: Verdict::Advice,
+        verdict: CheckResult::Advice,
         text,
     }
 }
@@ -162,7 +180,7 @@ fn config_file(settings: &Settings) -> Check {
     let state = if *present {
         ""
     } else {
-        " (not there, which is fine)"
+        " (none, which is fine)"
     };
     good("config file", format!("{}{state}", path.display()))
 }
@@ -290,22 +308,86 @@ async fn upstream(settings: &Settings) -> Check {
     }
 }
 
+/// Makes one paid call, after a person has agreed to it.
+async fn live(settings: &Settings, agreed: bool) -> Check {
+    const NAME: &str = "live call";
+    const QUESTION: &str = "What is the capital of France?";
+    let price = cost::answer_price!();
+    if !agreed && !confirmed(&format!("Send one question, which costs {price}? [y/N] ")) {
+        return hint(NAME, "not made: nothing was sent".to_owned());
+    }
+    let answer = async {
+        let jobs = jobs_setup::open(settings).await?;
+        let question = Question::asking(QUESTION.to_owned(), None, None).with_citations(true);
+        let call = Call {
+            tool: "doctor".to_owned(),
+            mode: Mode::Answer,
+            question,
+            estimate: cost::ANSWER,
+            deadline: settings.timeout_answer.value,
+            idle: settings.timeout_idle.value,
+            max_usd: None,
+            capture: settings.capture.value,
+            simulate: jobs.simulate.clone(),
+            approval: None,
+        };
+        let submitted = jobs.jobs.submit(call).await?;
+        let (updates, _) = tokio::sync::mpsc::unbounded_channel();
+        let id = submitted.job.id;
+        let ended = jobs
+            .jobs
+            .run(&id, CancellationToken::new(), updates)
+            .await?;
+        anyhow::Ok(ended.job)
+    };
+    match answer.await {
+        Err(error) => bad(NAME, error.to_string()),
+        Ok(job) => match (&job.error, job.cost) {
+            (Some(error), _) => bad(NAME, error.message.clone()),
+            (None, Some(cost)) => good(NAME, format!("answered for {}", job.amount(cost))),
+            (None, None) => hint(NAME, "answered; its cost is unknown".to_owned()),
+        },
+    }
+}
+
+/// Asks a person. Where standard input is no terminal, the answer is no.
+fn confirmed(question: &str) -> bool {
+    if !io::stdin().is_terminal() {
+        output::message(&"glovebox: --live asks on a terminal; --yes agrees without being asked");
+        return false;
+    }
+    stderr::write(question.as_bytes());
+    let mut line = String::new();
+    io::stdin().read_line(&mut line).is_ok() && line.trim().eq_ignore_ascii_case("y")
+}
+
 fn skipped() -> Check {
-    good("upstream", "not looked at (--offline)".to_owned())
+    good("upstream", "not checked (--offline)".to_owned())
 }
 
 fn advice(settings: &Settings) -> Vec<Check> {
-    let mut checks: Vec<Check> = settings
-        .advice
-        .iter()
-        .map(|text| hint("environment", text.clone()))
-        .collect();
+    let situation = operator::situation_of_doctor(settings);
+    let advice = policy::advice(&situation).into_iter();
+    let mut checks: Vec<Check> = advice.map(|advice| hint(advice.id, advice.text)).collect();
     if settings.budget_per_day.value.is_none() && !settings.simulate.value {
         let text =
             "no budget is set; --budget-usd-per-day stops calls that could pass it".to_owned();
         checks.push(hint("budget", text));
     }
     checks
+}
+
+/// Checks the settings about tools against the tools there are.
+fn policy_check(policy: Result<&PolicySettings, &SettingsError>) -> Check {
+    const NAME: &str = "policy";
+    let rules = match policy {
+        Ok(policy) => policy.rules(DEFAULT_PLACES),
+        Err(error) => return bad(NAME, error.to_string()),
+    };
+    match Policy::new(&Families::default().facts(), &rules) {
+        Ok(policy) => good(NAME, format!("{} tools are listed", policy.listed().len())),
+        Err(error) => bad(NAME, error.to_string()),
+    }
 }
 
 /// Looks at the bearer token of `glovebox serve`.
@@ -320,7 +402,7 @@ fn token(settings: &Settings) -> Check {
         Err(error) => bad("token", error.to_string()),
         Ok(_) if file.is_readable_by_others() => Check {
             check: "token",
-            verdict: Verdict::Advice,
+            verdict: CheckResult::Advice,
             text: format!(
                 "others of this machine can read {path}: chmod 600 it, then glovebox token new"
             ),
@@ -345,12 +427,14 @@ async fn serving() -> Check {
             let answered = matches!(timeout(ANSWER_WITHIN, exchange).await, Ok(Ok(_)));
             let reply = String::from_utf8_lossy(&reply).to_ascii_lowercase();
             if answered && reply.contains("x-glovebox: mcp") {
-                format!("a glovebox is at {address}")
+                format!("glovebox is running at {address}")
             } else {
-                format!("another program is at {address}: glovebox serve needs --listen there")
+                format!(
+                    "another program uses {address}; give glovebox serve another address with --listen"
+                )
             }
         }
-        _ => format!("nobody is at {address}; glovebox serve would be"),
+        _ => format!("no server is running at {address}"),
     };
     good("serve", text)
 }

@@ -31,6 +31,7 @@ impl ExitStatus for Outcome {
             Some(error) if is_own_limit(&error.kind) => Exit::Failed,
             Some(_) => Exit::Upstream,
             None if !self.complete || self.truncated => Exit::Incomplete,
+            None if self.answer.trim().is_empty() => Exit::Incomplete,
             None => Exit::Done,
         }
     }
@@ -40,10 +41,11 @@ impl ExitStatus for JobsError {
     fn exit(&self) -> Exit {
         match self {
             Self::Invalid(_) => Exit::Usage,
-            Self::OverBudget { .. } | Self::OverMax { .. } => Exit::Money,
+            Self::OverBudget { .. } | Self::OverMax { .. } | Self::ApprovalSpent => Exit::Money,
             Self::NotEnded { .. } => Exit::Running,
             Self::Upstream(error) => error.exit(),
             Self::Unknown(_)
+            | Self::Ambiguous(_)
             | Self::Expired { .. }
             | Self::NotOwner(_)
             | Self::Worker { .. }

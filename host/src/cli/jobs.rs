@@ -1,13 +1,15 @@
-//! `glovebox jobs`: what was asked, how far it is, what came of it.
+//! `glovebox jobs`: lists jobs, shows one, prints its result, cancels and deletes it.
 
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
+use super::ending::{self, Form};
 use super::exit_status::ExitStatus as _;
-use super::terminal::{escape_for_terminal, one_line};
-use super::{ending, jobs_setup, output};
+use super::table::{self, Column};
+use super::terminal::one_line;
+use super::{jobs_setup, output};
 use crate::answers::ResearchProgress;
 use crate::exit::Exit;
 use crate::jobs::clock::{self, Millis};
@@ -19,8 +21,15 @@ const SHOWN: usize = 30;
 /// Characters of a question in a list.
 const QUERY_SHOWN: usize = 60;
 
-/// Lists jobs, shows one, picks up its result, stops it, removes it.
+/// List research jobs, show one, print its result, cancel or delete it
+///
+/// JOB is a job's id, a unique beginning of it, or `latest` for the newest research.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  glovebox jobs                             list the latest researches
+  glovebox jobs result latest --wait 300    wait for the newest and print it
+  glovebox jobs cancel 0192f0c1")]
 pub struct JobsArguments {
     #[command(subcommand)]
     action: Option<Action>,
@@ -30,17 +39,23 @@ pub struct JobsArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Research jobs, the newest first
+    /// List research jobs, the newest first
+    #[command(visible_alias = "ls")]
     List(List),
-    /// Where a job is, and how far
+    /// Show the state, the progress and the cost of a job
+    #[command(visible_alias = "show")]
     Status(Status),
-    /// What came of a job
+    /// Print the result of a job
     Result(Fetch),
-    /// Stops a job, upstream too
+    /// Wait for the end of a job and print its result
+    Wait(Wait),
+    /// Cancel a job, upstream too; what had come is kept
+    #[command(visible_alias = "stop")]
     Cancel(One),
-    /// Removes an ended job, its result and its capture
+    /// Delete an ended job, its result and its capture
+    #[command(visible_alias = "rm")]
     Delete(One),
-    /// Removes what ended longer ago than it is kept
+    /// Delete the jobs that ended longer ago than results are kept
     Prune(Prune),
 }
 
@@ -53,13 +68,13 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 #[derive(Args, Debug)]
 struct List {
-    /// Every call, not only research
+    /// List every call, not only research
     #[arg(long)]
     all: bool,
-    /// Only those in this state: queued, running, done, failed, cancelled or interrupted
+    /// List only jobs in this state: queued, running, done, failed, cancelled or interrupted
     #[arg(long, value_name = "STATE")]
     state: Option<State>,
-    /// How many at most
+    /// List this many jobs at most
     #[arg(long, value_name = "NUMBER", default_value_t = SHOWN, value_parser = at_least_one)]
     limit: usize,
     /// Print JSON
@@ -69,9 +84,10 @@ struct List {
 
 #[derive(Args, Debug)]
 struct Status {
-    /// The job's id
+    /// The job's id, a unique beginning of it, or `latest`
+    #[arg(value_name = "JOB")]
     id: String,
-    /// Wait for its end, so many seconds at most
+    /// Wait this many seconds for its end
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     wait: f64,
     /// Print JSON
@@ -81,9 +97,10 @@ struct Status {
 
 #[derive(Args, Debug)]
 struct Fetch {
-    /// The job's id
+    /// The job's id, a unique beginning of it, or `latest`
+    #[arg(value_name = "JOB")]
     id: String,
-    /// Wait for its end, so many seconds at most
+    /// Wait this many seconds for its end
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     wait: f64,
     /// Print the outcome as JSON
@@ -95,8 +112,18 @@ struct Fetch {
 }
 
 #[derive(Args, Debug)]
+struct Wait {
+    #[command(flatten)]
+    fetch: Fetch,
+}
+
+/// How long `jobs wait` waits where `--wait` says nothing: longer than a research can take.
+const WAIT_SECONDS: f64 = 3_600.0;
+
+#[derive(Args, Debug)]
 struct One {
-    /// The job's id
+    /// The job's id, a unique beginning of it, or `latest`
+    #[arg(value_name = "JOB")]
     id: String,
     /// Print JSON
     #[arg(long)]
@@ -122,6 +149,12 @@ impl JobsArguments {
             Action::List(list) => list.run(&jobs).await,
             Action::Status(status) => status.run(&jobs).await,
             Action::Result(fetch) => fetch.run(&jobs).await,
+            Action::Wait(Wait { mut fetch }) => {
+                if fetch.wait <= 0.0 {
+                    fetch.wait = WAIT_SECONDS;
+                }
+                fetch.run(&jobs).await
+            }
             Action::Cancel(one) => one.cancel(&jobs).await,
             Action::Delete(one) => one.delete(&jobs).await,
             Action::Prune(prune) => prune.run(&jobs).await,
@@ -155,7 +188,10 @@ impl List {
         } else if jobs.is_empty() {
             output::line(&self.nothing())?;
         } else {
-            for line in table(&jobs) {
+            let now = clock::now();
+            let width = table::width();
+            let rows: Vec<[String; 6]> = jobs.iter().map(|job| row(job, now, width)).collect();
+            for line in table::lines(&COLUMNS, &rows, width) {
                 output::line(&line)?;
             }
         }
@@ -179,41 +215,37 @@ impl List {
     }
 }
 
-/// Columns as wide as their widest cell; the question last.
-fn table(jobs: &[Job]) -> Vec<String> {
-    let head = ["ID", "STATE", "AGE", "TOOK", "COST", "QUESTION"].map(str::to_owned);
-    let now = clock::now();
-    let rows: Vec<[String; 6]> = std::iter::once(head)
-        .chain(jobs.iter().map(|job| row(job, now)))
-        .collect();
-    let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..5).map(width).collect();
-    rows.iter()
-        .map(|row| {
-            let mut line = String::new();
-            for (cell, width) in row.iter().zip(&widths) {
-                line.push_str(&format!("{cell:<width$}  "));
-            }
-            line.push_str(row.last().map_or("", String::as_str));
-            line
-        })
-        .collect()
+/// The columns of the list. Where there is no room for all, the cost is kept longest after the id.
+const COLUMNS: [Column; 6] = [
+    column("ID", 0, false),
+    column("STATE", 2, false),
+    column("AGE", 4, false),
+    column("TOOK", 5, false),
+    column("COST", 1, false),
+    column("QUESTION", 3, true),
+];
+/// Characters of an id on a terminal: they hold the time to the millisecond, and are accepted in its place.
+const ID_SHOWN: usize = 13;
+
+const fn column(name: &'static str, rank: u8, text: bool) -> Column {
+    Column { name, rank, text }
 }
 
-fn row(job: &Job, now: Millis) -> [String; 6] {
+fn row(job: &Job, now: Millis, width: Option<usize>) -> [String; 6] {
+    let id = job.id.as_str();
     [
-        job.id.to_string(),
+        match width {
+            Some(_) => id.get(..ID_SHOWN).unwrap_or(id).to_owned(),
+            None => id.to_owned(),
+        },
         job.state.to_string(),
         length((now.0 - job.created.0) / 1000),
         length(job.elapsed_ms(now) / 1000),
         cost(job),
-        shortened(&job.query),
+        match width {
+            Some(_) => one_line(&job.query).replace('\t', " "),
+            None => shortened(&job.query),
+        },
     ]
 }
 
@@ -236,19 +268,14 @@ fn length(seconds: i64) -> String {
     }
 }
 
-/// A question in one line.
+/// Returns a question on one line, cut where it is long.
 fn shortened(query: &str) -> String {
-    let line = one_line(query).replace('\t', " ");
-    if line.chars().count() <= QUERY_SHOWN {
-        return line;
-    }
-    let start: String = line.chars().take(QUERY_SHOWN - 1).collect();
-    format!("{start}…")
+    table::cut(&one_line(query).replace('\t', " "), QUERY_SHOWN)
 }
 
 impl Status {
     async fn run(self, jobs: &Jobs) -> anyhow::Result<Exit> {
-        let id = Jobs::parse_id(&self.id)?;
+        let id = jobs.find(&self.id).await?;
         let job = jobs.wait(&id, seconds(self.wait)).await?;
         if self.json {
             output::json(&format_args!("{:#}", job.to_json()))?;
@@ -313,25 +340,31 @@ fn progress_text(job: &Job, progress: &ResearchProgress) -> String {
 
 impl Fetch {
     async fn run(self, jobs: &Jobs) -> anyhow::Result<Exit> {
-        let id = Jobs::parse_id(&self.id)?;
+        let id = jobs.find(&self.id).await?;
         let (job, outcome) = jobs.result(&id, seconds(self.wait)).await?;
         if !job.state.ended() {
+            let after = if self.wait > 0.0 {
+                format!(" after {} s", self.wait)
+            } else {
+                String::new()
+            };
             output::message(&format_args!(
-                "glovebox: the job {id} is {}; wait for its end with --wait SECONDS",
+                "glovebox: the job {id} is still {}{after}; `glovebox jobs wait {id}` waits for its end",
                 job.state
             ));
             return Ok(Exit::Running);
         }
-        self.give(&job, outcome.as_ref())?;
+        self.print(jobs, &job, outcome.as_ref())?;
         ending::explain(&job, outcome.as_ref(), &[], false);
         Ok(job.exit())
     }
 
-    fn give(&self, job: &Job, outcome: Option<&Rendered>) -> std::io::Result<()> {
+    fn print(&self, jobs: &Jobs, job: &Job, outcome: Option<&Rendered>) -> std::io::Result<()> {
         match outcome {
-            Some(outcome) if self.json => output::json(&outcome.json),
-            Some(outcome) if self.markdown => output::line(&escape_for_terminal(&outcome.markdown)),
-            Some(outcome) => output::line(&escape_for_terminal(&outcome.plain)),
+            Some(outcome) => {
+                let form = Form::of(self.json, self.markdown);
+                ending::print(job, outcome, form, jobs.answers())
+            }
             // Nothing was sent, so there is no outcome; what there is to know is the job.
             None if self.json => output::json(&format_args!("{:#}", job.to_json())),
             None => Ok(()),
@@ -341,24 +374,24 @@ impl Fetch {
 
 impl One {
     async fn cancel(self, jobs: &Jobs) -> anyhow::Result<Exit> {
-        let id = Jobs::parse_id(&self.id)?;
+        let id = jobs.find(&self.id).await?;
         let before = jobs.job(&id).await?;
         let job = jobs.cancel(&id).await?;
         let words = if before.state.ended() {
-            format!("had ended before: {}", job.state)
+            format!("had ended before it was cancelled; it is {}", job.state)
         } else if job.state.ended() {
             let kept = "what had come is kept; `glovebox jobs result` shows it";
-            format!("{}; {kept}", job.state)
+            format!("is {}; {kept}", job.state)
         } else {
-            "was asked to stop and will in a moment".to_owned()
+            "was asked to stop, and will stop within some seconds".to_owned()
         };
         self.say(&format!("{id} {words}"), &job.to_json())
     }
 
     async fn delete(self, jobs: &Jobs) -> anyhow::Result<Exit> {
-        let id = Jobs::parse_id(&self.id)?;
+        let id = jobs.find(&self.id).await?;
         jobs.delete(&id).await?;
-        let words = format!("{id} and its result were removed");
+        let words = format!("deleted {id}, its result and its capture");
         self.say(&words, &serde_json::json!({ "deleted": id }))
     }
 
@@ -379,7 +412,7 @@ impl Prune {
             output::json(&serde_json::json!({ "removed": removed }))?;
         } else {
             let jobs = if removed == 1 { "job" } else { "jobs" };
-            output::line(&format!("{removed} expired {jobs} removed."))?;
+            output::line(&format!("deleted {removed} expired {jobs}"))?;
         }
         Ok(Exit::Done)
     }

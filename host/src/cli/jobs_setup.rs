@@ -44,7 +44,7 @@ const PASSED: [&str; 20] = [
 /// Families of such variables: the settings, the key, the user's folders, the language.
 const PASSED_FAMILIES: [&str; 4] = ["GLOVEBOX_", "BRAVE_", "XDG_", "LC_"];
 
-/// A jobs and what must live as long as it is used.
+/// The jobs of a command, and the simulator that they call.
 #[derive(Debug)]
 pub struct CommandJobs {
     /// The jobs.
@@ -114,7 +114,7 @@ pub fn answers(settings: &Settings) -> Answers {
     Answers::start(&sandbox(), answers_config(settings))
 }
 
-/// A jobs with the client that this makes.
+/// Returns jobs with the client that `client` makes.
 #[must_use]
 pub fn with_client(settings: &Settings, client: MakeClient) -> Jobs {
     let budget = settings.budget_per_day.value;

@@ -1,7 +1,10 @@
 //! The command line: one file a command. Commands parse, call the layers below, print, and return an [`Exit`].
 
 mod ask;
+mod audit;
+mod bridge;
 mod component;
+mod confirm;
 mod connect;
 mod console;
 mod display;
@@ -11,8 +14,11 @@ mod environment;
 pub mod exit_status;
 mod jobs;
 mod jobs_setup;
+mod manual;
+mod operator;
 mod options;
 mod output;
+mod render;
 mod replay;
 mod research;
 mod run;
@@ -25,8 +31,11 @@ mod simulate;
 mod spend;
 mod stderr;
 mod stdio;
+mod streamed_text;
+mod table;
 mod terminal;
 mod token;
+mod traffic;
 mod web;
 mod worker;
 
@@ -38,9 +47,24 @@ use crate::exit::Exit;
 use crate::secrets;
 use crate::settings::{Flags, Settings};
 
-/// A sandboxed MCP server for cited answers and deep research.
+/// Examples and where a key comes from, below the help of the program.
+const AFTER_HELP: &str = "\
+Examples:
+  glovebox ask \"why is the sky blue?\"
+  glovebox research \"solid-state batteries in 2026\"
+  glovebox research --simulate \"anything\"     try it without a key
+  glovebox connect claude-code --write
+
+Key: set BRAVE_ANSWERS_KEY, or BRAVE_ANSWERS_KEY_FILE to a file that holds it.
+Create one at https://api-dashboard.search.brave.com. An answer costs about
+$0.05, a research about $0.07 a query: usually under $1, and planned at most
+$1.60 unless --queries says otherwise.";
+
+/// Ask for cited answers and deep research, at the shell and from AI agents
+///
+/// Without a command, glovebox serves MCP over standard input and output.
 #[derive(Debug, Parser)]
-#[command(name = "glovebox", version, about, propagate_version = true)]
+#[command(name = "glovebox", version, about, after_help = AFTER_HELP, propagate_version = true)]
 pub struct Cli {
     /// The settings.
     #[command(flatten)]
@@ -50,41 +74,51 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
-/// The commands.
+/// The commands, in the order of use.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Shows the embedded component, or writes it to a file for another runtime.
-    Component(component::Component),
-    /// Asks a question; the answer is cited and streamed.
+    /// Ask a question and print the cited answer
     Ask(ask::Ask),
-    /// Prints or writes the configuration of an MCP client.
-    Connect(connect::Connect),
-    /// Is everything in place, in words.
-    Doctor(doctor::Doctor),
-    /// What was asked, how far it is, what came of it.
-    Jobs(jobs::JobsArguments),
-    /// A captured stream through the component.
-    Replay(replay::Replay),
-    /// Deep research, with a live progress display.
+    /// Research a question for minutes and print a report
     Research(research::Research),
-    /// What was spent, and what is left of the budget.
+    /// List research jobs, show one, print its result, cancel or delete it
+    Jobs(jobs::JobsArguments),
+    /// Show what was spent and what is left of the budget
     Spend(spend::Spend),
-    /// Runs a WASI 0.2 command component in the same sandbox.
-    Run(run::Run),
-    /// Serve MCP over HTTP on this machine's loopback
+    /// Print or write the configuration of an MCP client
+    Connect(connect::Connect),
+    /// Check the key, the settings, the state folder and the way to the upstream
+    Doctor(doctor::Doctor),
+    /// Serve MCP over HTTP
     Serve(serve::Serve),
-    /// The upstream simulator, on loopback.
-    Simulate(simulate::Simulate),
-    /// MCP over standard input and output; what runs without a command.
-    Stdio(stdio::Stdio),
+    /// Serve MCP over standard input and output in front of a remote MCP server
+    Bridge(bridge::BridgeCommand),
     /// Show or replace the bearer token of `glovebox serve`
     Token(token::Token),
-    /// The browser demo, served from the binary on loopback.
+    /// Work with captured HTTP traffic
+    Traffic(traffic::Traffic),
+    /// Check or read the audit log
+    Audit(audit::Audit),
+    /// Print the answer of a captured stream
+    Replay(replay::Replay),
+    /// Serve the page that shows how an answer was made
     Web(web::Web),
+    /// Run a WASI 0.2 command component in the sandbox
+    Run(run::Run),
+    /// Run the simulator of the upstream
+    Simulate(simulate::Simulate),
+    /// Show an embedded component or write it to a file
+    Component(component::Component),
+    /// Serve MCP over standard input and output
+    Stdio(stdio::Stdio),
+    /// Print shell completions
+    Completions(manual::Completions),
+    /// Write the manual pages
+    Man(manual::Man),
     /// Start the worker of a job that was handed over.
     #[command(hide = true)]
     StartWorker(worker::StartWorker),
-    /// Carries out a job that was handed over.
+    /// Carry out a job that was handed over.
     #[command(hide = true)]
     Worker(worker::Worker),
 }
@@ -138,8 +172,10 @@ fn run() -> anyhow::Result<Exit> {
         }
     };
     match cli.command {
+        Some(Command::Bridge(bridge)) => runtime::block_on(bridge.run())?,
         Some(Command::Component(component)) => runtime::block_on(async { component.run() })?,
         Some(Command::Ask(ask)) => runtime::block_on(ask.run(&settings))?,
+        Some(Command::Audit(audit)) => runtime::block_on(audit.run(&settings))?,
         Some(Command::Connect(connect)) => runtime::block_on(async {
             connect.run(
                 &cli.flags,
@@ -158,7 +194,10 @@ fn run() -> anyhow::Result<Exit> {
         Some(Command::Simulate(simulate)) => runtime::block_on(simulate.run(&settings))?,
         Some(Command::Serve(serve)) => runtime::block_on(serve.run(&settings))?,
         Some(Command::Token(token)) => token.run(&settings),
+        Some(Command::Traffic(traffic)) => traffic.run(),
         Some(Command::Stdio(stdio)) => runtime::block_on(stdio.run(&settings))?,
+        Some(Command::Completions(completions)) => completions.run(),
+        Some(Command::Man(man)) => man.run(),
         Some(Command::Web(web)) => runtime::block_on(web.run(&settings))?,
         None => runtime::block_on(stdio::Stdio::default().run(&settings))?,
     }

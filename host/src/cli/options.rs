@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 
+use super::confirm::Confirm;
 use super::runtime::hold_signals;
 use super::{jobs_setup, output};
-use crate::answers::{InvalidField, Mode, Question};
+use crate::answers::{InvalidField, Mode, Question, cost};
 use crate::exit::Exit;
 use crate::files;
 use crate::jobs::{Call, JobsError, Micros, Simulate};
 use crate::settings::Settings;
-use crate::upstream::KEY_HEADER;
+use crate::upstream::{KEY_HEADER, KeyError};
 
 /// A question read from standard input: more text than this is not a question but a mistake.
 const STDIN_BYTES: u64 = 1 << 20;
@@ -21,13 +22,13 @@ const STDIN_BYTES: u64 = 1 << 20;
 /// What is asked, and how the result is given.
 #[derive(Args, Debug)]
 pub struct QuestionOptions {
-    /// The question; - reads it from standard input
+    /// Ask this; - reads the question from standard input
     #[arg(required = true, num_args = 1.., value_name = "QUESTION")]
     question: Vec<String>,
-    /// Two-letter country that results come from, or ALL
+    /// Prefer results from this country: two letters, or ALL
     #[arg(long, value_name = "CODE")]
     country: Option<String>,
-    /// Language of the results, such as en or pt-br
+    /// Prefer results in this language, such as en or pt-br
     #[arg(long, value_name = "CODE")]
     language: Option<String>,
     /// Print the outcome as JSON
@@ -36,15 +37,17 @@ pub struct QuestionOptions {
     /// Print the outcome as Markdown
     #[arg(long)]
     pub markdown: bool,
-    /// Write the outcome to a file instead
-    #[arg(long, value_name = "FILE")]
+    /// Write the outcome to a file
+    #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Show the request and its worst cost, and send nothing
+    /// Show the request and what it could cost at most; send nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Send nothing that could cost more than this
+    /// Send nothing that could cost more than this amount
     #[arg(long, value_name = "USD", value_parser = usd, allow_negative_numbers = true)]
     max_usd: Option<f64>,
+    #[command(flatten)]
+    confirm: Confirm,
 }
 
 fn usd(text: &str) -> Result<f64, String> {
@@ -106,7 +109,16 @@ impl QuestionOptions {
                 scenario: None,
                 pace: settings.pace.value,
             }),
+            approval: None,
         }
+    }
+
+    /// Asks the person before a costly call.
+    ///
+    /// # Errors
+    /// Why the call is not to be made, in words for a person.
+    pub async fn confirm(&self, settings: &Settings, call: &Call) -> Result<(), String> {
+        self.confirm.ask(settings, call.estimate).await
     }
 
     /// The file that the outcome is to be in, where one is named.
@@ -161,7 +173,7 @@ impl QuestionOptions {
                 output::line(&format!("{name}: {value}"))?;
             }
             output::line(&format!(
-                "\n{body}\n\nworst cost: {}; nothing was sent",
+                "\n{body}\n\nThis call could cost {} at most. Nothing was sent.",
                 call.estimate
             ))?;
         }
@@ -174,8 +186,18 @@ impl QuestionOptions {
 pub fn refusal(error: &JobsError) -> String {
     match error {
         JobsError::Invalid(fields) => wrong(fields),
+        JobsError::OverMax { estimate, max } => format!("{error}{}", fitting(*estimate, *max)),
         error => error.to_string(),
     }
+}
+
+/// Returns which research would fit an amount, if this is about a research and one would.
+fn fitting(estimate: Micros, max: Micros) -> String {
+    let queries = max.0 / cost::RESEARCH_QUERY.0;
+    if estimate < cost::RESEARCH_QUERY || queries == 0 {
+        return String::new();
+    }
+    format!(". --queries {queries} would fit")
 }
 
 fn wrong(fields: &[InvalidField]) -> String {
@@ -208,6 +230,7 @@ fn masked_key(settings: &Settings) -> String {
     match (report.key, report.origin) {
         (Ok(_), Some(origin)) => format!("(from {origin})"),
         (Ok(_), None) => "(set)".to_owned(),
+        (Err(KeyError::Missing), _) => "(no key is set)".to_owned(),
         (Err(error), _) => format!("({error})"),
     }
 }
@@ -271,11 +294,18 @@ impl Target {
     /// When the disk is full, or the folder or the reader went away.
     pub fn fill(self, text: &str) -> anyhow::Result<()> {
         let Self(target, path) = self;
-        if target.takes_a_moment() {
+        if target.cannot_block() {
             hold_signals();
         }
+        let bytes = format!("{text}\n");
         target
-            .write(format!("{text}\n").as_bytes())
-            .with_context(|| format!("cannot write {}", path.display()))
+            .write(bytes.as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        output::message(&format_args!(
+            "glovebox: wrote {} bytes to {}",
+            bytes.len(),
+            path.display()
+        ));
+        Ok(())
     }
 }

@@ -3,8 +3,6 @@
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
 
 use super::stderr;
 use super::terminal::{escape_for_terminal, escape_json_for_terminal, one_line};
@@ -22,6 +20,14 @@ pub fn line(text: &impl Display) -> io::Result<()> {
     } else {
         write(&text)
     }
+}
+
+/// Writes a line to standard output as it is: text that was filtered, or that carries styles of our own.
+///
+/// # Errors
+/// As [`line`].
+pub fn raw_line(text: &str) -> io::Result<()> {
+    write(text)
 }
 
 /// Writes JSON to standard output; on a terminal, with everything escaped that could command it.
@@ -57,53 +63,16 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe || (hung_up && io::stdout().is_terminal())
 }
 
-/// Standard output written by a thread of its own, so that a terminal that was stopped or closed holds up no work.
-#[derive(Debug, Default)]
-pub struct Background(Option<(mpsc::Sender<String>, JoinHandle<()>)>);
-
-impl Background {
-    /// Writes text without waiting for it. Where nobody reads it, it is dropped.
-    pub fn write(&mut self, text: String) {
-        if self.0.is_none() {
-            let (sender, texts) = mpsc::channel();
-            let thread = thread::Builder::new().name("stdout".to_owned());
-            match thread.spawn(move || write_texts(&texts)) {
-                Ok(thread) => self.0 = Some((sender, thread)),
-                Err(error) => tracing::warn!(%error, "standard output cannot be written"),
-            }
-        }
-        if let Some((sender, _)) = &self.0 {
-            // An error says that the reader is gone.
-            let _ = sender.send(text);
-        }
-    }
-
-    /// Waits until all of it is written, or the reader is gone.
-    pub fn finish(&mut self) {
-        if let Some((sender, thread)) = self.0.take() {
-            drop(sender);
-            // A panic was reported where it happened.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn write_texts(texts: &mpsc::Receiver<String>) {
-    while let Ok(text) = texts.recv() {
-        let mut stdout = io::stdout().lock();
-        let written = stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush());
-        if let Err(error) = written {
-            tracing::debug!(%error, "standard output is closed");
-            return;
-        }
-    }
-}
-
 /// Writes a message to standard error, on one line, filtered, and without anything that looks like a key. Where nobody
 /// reads it, it is dropped.
 pub fn message(text: &impl Display) {
     let text = one_line(&text.to_string());
     stderr::write(format!("{}\n", secrets::masked(&text)).as_bytes());
+}
+
+/// Writes a message of several lines to standard error, each filtered as [`message`] does it.
+pub fn messages(lines: &str) {
+    for line in lines.lines() {
+        message(&line);
+    }
 }

@@ -1,4 +1,4 @@
-//! `glovebox replay`: a captured stream through the component.
+//! `glovebox replay`: prints the answer of a captured stream.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,9 +8,10 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::exit_status::ExitStatus as _;
+use super::render::Terminal;
 use super::terminal::escape_for_terminal;
-use super::{jobs_setup, output};
-use crate::answers::{Answers, Format, Mode, Read, unrendered};
+use super::{ending, jobs_setup, output};
+use crate::answers::{Answers, Format, Mode, Outcome, Read, StreamErrorKind, unrendered};
 use crate::exit::Exit;
 use crate::sandbox::SandboxError;
 use crate::settings::Settings;
@@ -24,16 +25,20 @@ const FILE_BYTES: u64 = 512 << 20;
 /// How much of a stream is looked at to find out its mode. Research shows its first tag within a kilobyte.
 const INFER_BYTES: usize = 4 << 20;
 
-/// Reads a captured stream and prints the cited answer.
+/// Print the answer of a captured stream
 ///
-/// Exit status 6 where the stream is incomplete or truncated, 5 where the upstream ended it with an error, 1 where a
-/// limit of the sandbox did, 2 where the file cannot be read.
+/// The exit status is 6 where the stream is incomplete or has no answer, 5 where the upstream ended it with an error, and 1
+/// where the file cannot be read, is no captured stream, or reached a limit of the sandbox.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  glovebox replay capture.sse
+  glovebox replay --json - < capture.sse")]
 pub struct Replay {
-    /// The stream; - reads standard input
+    /// Read this file; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How the stream was made; inferred from its tags unless given
+    /// Read the stream as this; inferred from its tags unless given
     #[arg(long, value_enum)]
     mode: Option<ReplayMode>,
     /// Print the outcome as JSON
@@ -74,7 +79,7 @@ impl Replay {
             Ok(bytes) => bytes,
             Err(error) => {
                 output::message(&format_args!("glovebox: {error:#}"));
-                return Ok(Exit::Usage);
+                return Ok(Exit::Failed);
             }
         };
         let read = match self.read(&answers, &bytes) {
@@ -82,6 +87,13 @@ impl Replay {
             Err(error) => return Ok(failed(&error)),
         };
         let outcome = read.outcome;
+        if is_foreign(&outcome) {
+            output::message(&format_args!(
+                "glovebox: {} is not a captured Brave Answers stream; captures are .sse files, and `glovebox jobs status ID` shows where one is kept",
+                self.file.display()
+            ));
+            return Ok(Exit::Failed);
+        }
         let mut broken = read.broken;
         let rendered = answers.render(&outcome, self.format());
         let text = rendered.unwrap_or_else(|error| {
@@ -89,10 +101,10 @@ impl Replay {
             broken.get_or_insert(error);
             text
         });
-        if self.json {
-            output::json(&text)?;
-        } else {
-            output::line(&escape_for_terminal(&text))?;
+        match Terminal::of_stdout().filter(|_| !self.json) {
+            Some(terminal) => print_styled(&outcome.answer, &text, terminal, &answers)?,
+            None if self.json => output::json(&text)?,
+            None => output::line(&escape_for_terminal(&text))?,
         }
         if let Some(error) = &broken {
             return Ok(failed(error));
@@ -115,6 +127,21 @@ impl Replay {
         };
         answers.read(mode, Vec::new(), bytes, self.chunk)
     }
+}
+
+/// Whether what was read is neither a stream nor a reply.
+fn is_foreign(outcome: &Outcome) -> bool {
+    let error = outcome.error.as_ref();
+    error.is_some_and(|error| error.kind == StreamErrorKind::NotAReply.name())
+}
+
+/// Prints an answer with styles, then its sources and its cost.
+fn print_styled(answer: &str, text: &str, terminal: Terminal, answers: &Answers) -> io::Result<()> {
+    for line in ending::styled(answer, terminal, answers) {
+        output::raw_line(&line)?;
+    }
+    let rest = text.strip_prefix(answer.trim_end()).unwrap_or(text);
+    output::line(&rest)
 }
 
 /// Reports a failure of the sandbox.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::ask::{on_interrupt, say};
 use super::display::{Live, research_line};
 use super::exit_status::ExitStatus as _;
-use super::options::{self, QuestionOptions, Target, need_key};
+use super::options::{QuestionOptions, Target, need_key, refusal};
 use super::output;
 use super::{ending, jobs_setup};
 use crate::answers::question::{
@@ -19,20 +19,31 @@ use crate::answers::question::{
 };
 use crate::answers::{Mode, Question, cost};
 use crate::exit::Exit;
-use crate::jobs::{Job, Jobs, JobsError, Submitted};
+use crate::jobs::{Job, Jobs, JobsError, State, Submitted};
 use crate::settings::Settings;
 
 /// How often the clock in the live line moves while nothing else does.
 const CLOCK: Duration = Duration::from_secs(1);
+/// How often a line is printed where standard error is no terminal.
+const REPORTED: Duration = Duration::from_secs(15);
 
-/// Researches a question for minutes and prints a report with its sources and its cost.
+/// Research a question for minutes and print a report
+///
+/// A research costs about $0.07 a query: usually under $1, and planned at most $1.60 unless --queries says otherwise. It is
+/// a job: it goes on where the terminal is lost, and `glovebox jobs` shows it.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  glovebox research \"solid-state batteries in 2026\"
+  glovebox research --queries 12 --max-usd 1 \"the history of the zipper\"
+  glovebox research --detach \"a long question\"   print the id and return
+  glovebox jobs result latest --wait 300           wait for it and print it")]
 pub struct Research {
     #[command(flatten)]
-    asking: QuestionOptions,
+    options: QuestionOptions,
     #[arg(
         long,
-        help = ITERATIONS.help("At most so many iterations"),
+        help = ITERATIONS.help("Run this many iterations at most"),
         default_value_t = ITERATIONS.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
@@ -40,7 +51,7 @@ pub struct Research {
     iterations: i64,
     #[arg(
         long,
-        help = format!("{}; runs overshoot it", SECONDS.help("A soft budget of time")),
+        help = format!("{}; a research can take longer", SECONDS.help("Research for about this many seconds")),
         default_value_t = SECONDS.default,
         value_name = "SECONDS",
         allow_negative_numbers = true
@@ -48,7 +59,7 @@ pub struct Research {
     seconds: i64,
     #[arg(
         long,
-        help = format!("{}; each costs {}", QUERIES.help("At most so many queries"), cost::query_price!()),
+        help = format!("{}; each costs {}", QUERIES.help("Run this many queries at most"), cost::query_price!()),
         default_value_t = QUERIES.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
@@ -56,7 +67,7 @@ pub struct Research {
     queries: i64,
     #[arg(
         long,
-        help = TOKENS_PER_QUERY.help("Tokens read for a query"),
+        help = TOKENS_PER_QUERY.help("Read this many tokens for a query at most"),
         default_value_t = TOKENS_PER_QUERY.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
@@ -64,13 +75,13 @@ pub struct Research {
     tokens_per_query: i64,
     #[arg(
         long,
-        help = RESULTS_PER_QUERY.help("Results read for a query"),
+        help = RESULTS_PER_QUERY.help("Read this many results for a query at most"),
         default_value_t = RESULTS_PER_QUERY.default,
         value_name = "NUMBER",
         allow_negative_numbers = true
     )]
     results_per_query: i64,
-    /// Without thinking between the iterations
+    /// Do not think between the iterations
     #[arg(long)]
     no_thinking: bool,
     /// Print the id and leave the research running
@@ -84,28 +95,31 @@ impl Research {
     /// # Errors
     /// What no exit status stands for, such as standard output that cannot be written.
     pub async fn run(self, settings: &Settings) -> anyhow::Result<Exit> {
-        let asking = &self.asking;
-        let query = match asking.query() {
+        let options = &self.options;
+        let query = match options.query() {
             Ok(query) => query,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
         let queries = u32::try_from(self.queries).unwrap_or_default();
-        let call = asking.call(
+        let call = options.call(
             settings,
             Mode::Research,
             self.question(query),
             cost::research(queries),
         );
-        if asking.dry_run {
-            return asking.show(settings, &call).await;
+        if options.dry_run {
+            return options.show(settings, &call).await;
         }
         if let Err(problem) = need_key(settings) {
             return Ok(say(&problem, Exit::Key));
         }
-        let target = match asking.target() {
+        let target = match options.target() {
             Ok(target) => target,
             Err(problem) => return Ok(say(&problem, Exit::Usage)),
         };
+        if let Err(problem) = options.confirm(settings, &call).await {
+            return Ok(say(&problem, Exit::Money));
+        }
         let jobs = jobs_setup::stored(settings);
         let live = Live::start("starting the research");
         // From here on: a worker that is being started must hear of it too.
@@ -115,7 +129,7 @@ impl Research {
             Ok(submitted) => submitted,
             Err(error) => {
                 live.clear();
-                return Ok(say(&options::refusal(&error), error.exit()));
+                return Ok(say(&refusal(&error), error.exit()));
             }
         };
         tell_submitted(&submitted, &live);
@@ -140,11 +154,11 @@ impl Research {
             results_per_query: self.results_per_query,
             thinking: !self.no_thinking,
         };
-        self.asking.question(query).with_research(research)
+        self.options.question(query).with_research(research)
     }
 
     fn tell_id(&self, submitted: &Submitted) -> anyhow::Result<Exit> {
-        if self.asking.json {
+        if self.options.json {
             output::json(&submitted.job.to_json())?;
         } else {
             output::line(&submitted.job.id)?;
@@ -162,17 +176,19 @@ impl Research {
     ) -> Result<Job, JobsError> {
         let id = &submitted.job.id;
         let begun = Instant::now();
+        let mut reported = begun;
         let mut watch = jobs.watch(id).await?;
         loop {
             let job = watch.job().clone();
             if job.state.ended() {
                 return Ok(job);
             }
-            live.say(research_line(
-                job.progress.as_ref(),
-                begun.elapsed(),
-                self.seconds,
-            ));
+            let line = research_line(job.progress.as_ref(), begun.elapsed(), self.seconds);
+            if live.is_hidden() && reported.elapsed() >= REPORTED {
+                reported = Instant::now();
+                output::message(&format_args!("glovebox: {line}"));
+            }
+            live.say(line);
             tokio::select! {
                 changed = tokio::time::timeout(CLOCK, watch.next()) => {
                     if let Ok(changed) = changed {
@@ -208,9 +224,12 @@ impl Research {
             Err(error) => return Ok(say(&error.to_string(), error.exit())),
         };
         if let Some(rendered) = &rendered {
-            ending::give(&self.asking, target, job, rendered)?;
+            ending::write(&self.options, target, job, rendered, jobs.answers())?;
         }
         ending::explain(job, rendered.as_ref(), &[], true);
+        if job.state == State::Cancelled {
+            output::message(&"glovebox: --detach leaves a research running");
+        }
         Ok(job.exit())
     }
 }

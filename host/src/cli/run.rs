@@ -1,10 +1,12 @@
 //! `glovebox run`: a WASI 0.2 command component in the sandbox.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
 
+use super::confirm::Confirm;
 use super::console::RunConsole;
 use super::jobs_setup;
 use super::output;
@@ -15,27 +17,29 @@ use crate::jobs::ledger::limiter::DEFAULT_RATE;
 use crate::jobs::{ExternalCalls, Micros, Rate, Storage, StoreError};
 use crate::settings::{COMMAND_PACE, Settings};
 use crate::simulator::{self, Simulator};
-use crate::upstream::{ApiKey, KeyError, Origin};
-use crate::wasi::{self, Console as _, Ended, RunLimits, TOTAL_MOST};
+use crate::upstream::{ApiKey, Origin};
+use crate::wasi::{self, Console as _, GuestExit, MAX_TOTAL, RunLimits};
 
-/// Runs a WASI 0.2 command component: wasi:http to the configured origin alone, no files, no other network.
+/// Run a WASI 0.2 command component in the sandbox
 ///
-/// The component finds GLOVEBOX_UPSTREAM and a placeholder for the key in its environment, and nothing else; the
-/// key itself is put in on the way out and never enters the sandbox.
+/// It has wasi:http to the configured origin alone, no files and no other network. The component finds GLOVEBOX_UPSTREAM and a placeholder for the key in its environment, and nothing else; the
+/// host puts the key itself into the requests, so it never enters the sandbox.
 #[derive(Args, Debug)]
 pub struct Run {
-    /// How many requests it may make; each can cost
+    /// Let it make this many requests at most; each can cost
     #[arg(long, default_value_t = RunLimits::default().requests, value_name = "NUMBER")]
     max_requests: u32,
-    /// How long it may take, compiling and waiting included: 1 to 86400
+    /// End it after this many seconds, compiling and waiting included: 1 to 86400
     #[arg(
         long,
         default_value_t = RunLimits::default().total.as_secs(),
         value_name = "SECONDS",
-        value_parser = clap::value_parser!(u64).range(1..=TOTAL_MOST.as_secs())
+        value_parser = clap::value_parser!(u64).range(1..=MAX_TOTAL.as_secs())
     )]
     max_seconds: u64,
-    /// The component, built for wasm32-wasip2, and what is passed on to it: all that follows is its own
+    #[command(flatten)]
+    confirm: Confirm,
+    /// Run this component, built for wasm32-wasip2, with these arguments
     #[arg(
         trailing_var_arg = true,
         required = true,
@@ -68,8 +72,8 @@ impl Run {
             None
         };
         let (origin, key) = match &simulator {
-            Some(simulator) => (Origin::parse(&simulator.url())?, Some(ApiKey::simulated())),
-            None => (settings.upstream.value.clone(), key(settings.key())),
+            Some(simulator) => (Origin::parse(&simulator.url())?, Ok(ApiKey::simulated())),
+            None => (settings.upstream.value.clone(), settings.key()),
         };
         let calls = match external_calls(settings, simulator.is_some()) {
             Ok(calls) => calls,
@@ -79,19 +83,26 @@ impl Run {
             }
         };
         let console = Arc::new(RunConsole::of_process());
+        let admission = Arc::new(RunAdmission {
+            calls,
+            unconfirmed_over: self.confirm.unconfirmed_over(settings),
+            no_key: key.as_ref().err().cloned(),
+            refused_for_key: AtomicBool::new(false),
+        });
         let run = wasi::Run {
             sandbox: jobs_setup::sandbox(),
             component: component.into(),
             arguments: command.collect(),
             origin,
-            key,
+            // Without a key no request is admitted, so what stands in its place is never sent.
+            key: Some(key.unwrap_or_else(|_| ApiKey::simulated())),
             proxy: settings.proxy.clone(),
             limits: RunLimits {
                 requests: self.max_requests,
                 total: Duration::from_secs(self.max_seconds),
                 ..RunLimits::default()
             },
-            admission: Arc::new(RunAdmission(calls)),
+            admission: Arc::<RunAdmission>::clone(&admission),
             console: Arc::<RunConsole>::clone(&console),
         };
         let ended = tokio::select! {
@@ -99,16 +110,17 @@ impl Run {
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
                 console.finish();
-                console.tell("interrupted: the component and its connections are gone; what it wrote before is kept");
+                console.report("interrupted: the component and its connections are gone; what it wrote before is kept");
                 return Ok(Exit::Interrupted);
             }
         };
         console.finish();
         Ok(match ended {
-            Ok(Ended::Well) => Exit::Done,
-            Ok(Ended::Badly) => Exit::Failed,
+            Ok(GuestExit::Success) => Exit::Done,
+            Ok(GuestExit::Failure) if admission.is_refused_for_key() => Exit::Key,
+            Ok(GuestExit::Failure) => Exit::Failed,
             Err(error) => {
-                console.tell(&error.to_string());
+                console.report(&error.to_string());
                 Exit::Failed
             }
         })
@@ -130,18 +142,6 @@ fn external_calls(settings: &Settings, simulated: bool) -> Result<ExternalCalls,
         Ok(storage) => storage,
     };
     Ok(ExternalCalls::new(storage, budget, rate, simulated))
-}
-
-/// The key, if there is one. A component may need none; one that does says so itself.
-fn key(found: Result<ApiKey, KeyError>) -> Option<ApiKey> {
-    match found {
-        Ok(key) => Some(key),
-        Err(KeyError::Missing) => None,
-        Err(error) => {
-            tell(&error.to_string());
-            None
-        }
-    }
 }
 
 fn tell(text: &str) {

@@ -2,13 +2,17 @@
 
 mod reserve;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 use self::reserve::reservation;
+use super::confirm::refusal;
 use super::output;
 use crate::jobs::{ExternalCall, ExternalCalls, JobsError, Micros};
-use crate::wasi::{AdmittedRequest, Admitting, OutgoingRequest, RequestAdmission, Settling};
+use crate::upstream::KeyError;
+use crate::wasi::{AdmitFuture, AdmittedRequest, OutgoingRequest, RequestAdmission, SettleFuture};
 
 /// The tool of such calls in the ledger.
 const TOOL: &str = "run";
@@ -17,16 +21,42 @@ const COST_HEADER: &str = "x-request-total-cost";
 
 /// Admits a component's requests as any other call is admitted.
 #[derive(Debug)]
-pub struct RunAdmission(pub ExternalCalls);
+pub struct RunAdmission {
+    /// Where the requests are counted.
+    pub calls: ExternalCalls,
+    /// The cost above which a request is refused, because nobody confirmed it.
+    pub unconfirmed_over: Option<Micros>,
+    /// The reason why there is no key, if there is none: then no request is admitted.
+    pub no_key: Option<KeyError>,
+    /// Whether a request was refused for want of a key.
+    pub refused_for_key: AtomicBool,
+}
+
+impl RunAdmission {
+    /// Returns whether a request was refused because there is no key.
+    #[must_use]
+    pub fn is_refused_for_key(&self) -> bool {
+        self.refused_for_key.load(Ordering::Relaxed)
+    }
+}
 
 #[derive(Debug)]
 struct RunRequest(ExternalCall);
 
 impl RequestAdmission for RunAdmission {
-    fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> Admitting<'a> {
+    fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> AdmitFuture<'a> {
         Box::pin(async move {
+            if let Some(error) = &self.no_key {
+                self.refused_for_key.store(true, Ordering::Relaxed);
+                return Err(error.to_string());
+            }
             let (mode, estimate) = reservation(&request);
-            let call = self.0.begin(TOOL, mode, request.body, estimate, deadline);
+            if let Some(limit) = self.unconfirmed_over.filter(|limit| estimate > *limit) {
+                return Err(refusal(estimate, limit));
+            }
+            let call = self
+                .calls
+                .begin(TOOL, mode, request.body, estimate, deadline);
             let call = call.await;
             let call = call.map_err(|error| error.to_string())?;
             Ok(Box::new(RunRequest(call)) as Box<dyn AdmittedRequest>)
@@ -35,7 +65,7 @@ impl RequestAdmission for RunAdmission {
 }
 
 impl AdmittedRequest for RunRequest {
-    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) -> Settling<'static> {
+    fn replied(self: Box<Self>, status: StatusCode, headers: &HeaderMap) -> SettleFuture<'static> {
         // Only what succeeds is billed.
         let cost = if status.is_success() {
             stated_cost(headers)
@@ -45,7 +75,7 @@ impl AdmittedRequest for RunRequest {
         Box::pin(async move { log(self.0.end(cost, status.is_success()).await) })
     }
 
-    fn unsent(self: Box<Self>) -> Settling<'static> {
+    fn unsent(self: Box<Self>) -> SettleFuture<'static> {
         Box::pin(async move { log(self.0.end(Some(Micros(0)), false).await) })
     }
 }

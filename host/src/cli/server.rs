@@ -4,18 +4,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tokio_util::sync::DropGuard;
 
 use super::jobs_setup::{self, CommandJobs};
-use super::signals;
+use super::{operator, output, signals};
 use crate::exit::Exit;
-use crate::mcp::{Config, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service, Structured};
-use crate::settings::Settings;
+use crate::mcp::{
+    Config, Families, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service, Structured,
+};
+use crate::policy::Reach;
+use crate::policy::audit::{Event, Kind};
+use crate::settings::{PolicyFlags, PolicySettings, Settings};
+use crate::transport::http::token::TokenFile;
 
 /// What calls get that were cancelled because the clients left: time to drop the upstream and to settle.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// The same where a signal ends the process, which is to be at once.
 const SETTLE_AT_SIGNAL: Duration = Duration::from_millis(300);
+
+/// How long a person may take to approve a call where the server waits: many clients give up after 60 seconds.
+const ASK_WITHIN: Duration = Duration::from_secs(45);
 
 /// The flags of a command that serves MCP.
 #[derive(Args, Clone, Debug)]
@@ -26,6 +35,8 @@ pub struct ServerArgs {
     /// The most text of one result, in bytes; more is cut, and says so
     #[arg(long, value_name = "BYTES", default_value_t = OUTPUT_BYTES, value_parser = output_bytes)]
     max_output: usize,
+    #[command(flatten)]
+    policy: PolicyFlags,
 }
 
 /// Whether results carry structured content.
@@ -54,6 +65,7 @@ impl Default for ServerArgs {
         Self {
             structured: StructuredArg::Auto,
             max_output: OUTPUT_BYTES,
+            policy: PolicyFlags::default(),
         }
     }
 }
@@ -70,31 +82,78 @@ pub fn output_bytes(text: &str) -> Result<usize, String> {
     Ok(bytes)
 }
 
+/// What tells one kind of server from another.
+#[derive(Debug)]
+pub struct ServerKind {
+    /// Where researches run.
+    pub runs: Runs,
+    /// How clients reach the server, in words.
+    pub address: String,
+    /// How many foreground calls run at once where nothing else is set.
+    pub places: usize,
+    /// Whether there is an audit log where nothing else is set.
+    pub is_audited: bool,
+    /// Who can reach the server.
+    pub reach: Reach,
+    /// The file of the bearer token, where the server has one.
+    pub token: Option<TokenFile>,
+}
+
 /// The service behind the transports of one process, and what must live as long as it is used.
 #[derive(Debug)]
 pub struct Server {
     service: Service,
-    _desk: CommandJobs,
+    _jobs: CommandJobs,
+    _reload: DropGuard,
 }
 
 impl Server {
-    /// Sets up the service. `runs` says where researches run, `reached` how clients reach it.
+    /// Sets up the service. What is wrong with the settings is the inner error, in words for a person.
     ///
     /// # Errors
     /// When the simulator is asked for and cannot listen.
     pub async fn start(
         args: &ServerArgs,
         settings: &Settings,
-        runs: Runs,
-        reached: String,
-    ) -> anyhow::Result<Self> {
+        kind: ServerKind,
+    ) -> anyhow::Result<Result<Self, String>> {
+        let families = Families::default();
+        let policy = match settings.policy(&args.policy) {
+            Ok(policy) => policy,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let control = match operator::control(settings, &policy, &kind, families) {
+            Ok(control) => Arc::new(control),
+            Err(problem) => return Ok(Err(problem)),
+        };
         let jobs = jobs_setup::open(settings).await?;
-        let mut config = config(args, settings, &jobs, runs);
-        config.reached = reached;
-        Ok(Self {
-            service: Service::new(jobs.jobs.clone(), config),
-            _desk: jobs,
-        })
+        let config = config(args, settings, &policy, &jobs, &kind);
+        let service = Service::new(jobs.jobs.clone(), Arc::clone(&control), families, config);
+        control.record(Event::new(Kind::ServerStarted)).await;
+        let reload = operator::reload(settings, &args.policy, &kind, families, control);
+        Ok(Ok(Self {
+            service,
+            _jobs: jobs,
+            _reload: reload,
+        }))
+    }
+
+    /// Prints the advice on standard error.
+    pub fn tell_advice(&self) {
+        for advice in self.service.advice() {
+            output::message(&format_args!("glovebox: advice: {}", advice.text));
+        }
+    }
+
+    /// Records that the server stops.
+    pub async fn stopped(&self) {
+        if let Some(audit) = self.service.control().audit() {
+            audit.flush_denials(true).await;
+            audit.record(Event::new(Kind::ServerStopped)).await;
+            if let Err(error) = audit.log().sync() {
+                tracing::warn!(%error, "the audit log cannot be brought to the disk");
+            }
+        }
     }
 
     /// Returns the service, which all connections share.
@@ -109,11 +168,13 @@ impl Server {
         tokio::select! {
             () = serving => {
                 self.settle(SETTLE).await;
+                self.stopped().await;
                 Exit::Done
             }
             () = signals::terminated() => {
                 self.service.jobs().stop();
                 self.settle(SETTLE_AT_SIGNAL).await;
+                self.stopped().await;
                 Exit::Interrupted
             }
         }
@@ -128,7 +189,13 @@ impl Server {
     }
 }
 
-fn config(args: &ServerArgs, settings: &Settings, jobs: &CommandJobs, runs: Runs) -> Config {
+fn config(
+    args: &ServerArgs,
+    settings: &Settings,
+    policy: &PolicySettings,
+    jobs: &CommandJobs,
+    kind: &ServerKind,
+) -> Config {
     let timeouts = settings.timeouts();
     let (keys, simulated) = (settings.clone(), settings.simulate.value);
     Config {
@@ -140,10 +207,11 @@ fn config(args: &ServerArgs, settings: &Settings, jobs: &CommandJobs, runs: Runs
         keep: settings.keep.value,
         capture: settings.capture.value,
         simulate: jobs.simulate.clone(),
-        runs,
+        runs: kind.runs,
         answers: jobs_setup::answers_config(settings),
-        reached: String::new(),
-        advice: settings.advice.clone(),
+        address: kind.address.clone(),
+        situation: operator::situation(settings, policy, kind),
+        ask_within: ASK_WITHIN,
         key: Arc::new(move || key_check(&keys, simulated)),
     }
 }

@@ -10,18 +10,18 @@ use crate::settings::Settings;
 use crate::simulator::scenario::Scenario;
 use crate::simulator::{LOG_PATH, Options, Simulator};
 
-/// Runs an upstream simulator on loopback until it is interrupted.
+/// Run the simulator of the upstream until it is interrupted
 ///
 /// The first line on standard output is its URL: give that to --upstream or GLOVEBOX_UPSTREAM, with any key.
 #[derive(Args, Debug)]
 pub struct Simulate {
-    /// Where it listens; loopback only, port 0 takes a free one
+    /// Listen on this loopback address; port 0 takes a free one
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS")]
     listen: SocketAddr,
-    /// What it replies, unless a question begins with sim:NAME; NAME+VARIANT adds variants
+    /// Play this scenario, unless a question begins with sim:NAME; NAME+VARIANT adds variants
     #[arg(long, default_value = "auto", value_name = "NAME")]
     scenario: Scenario,
-    /// What its random choices start from
+    /// Start the random choices from this number
     #[arg(long, default_value_t = 1, value_name = "NUMBER")]
     seed: u64,
     /// Refuse more than two requests a second, as the API does

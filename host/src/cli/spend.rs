@@ -1,4 +1,4 @@
-//! `glovebox spend`: what was spent, by day and by tool, and what is left of the budget.
+//! `glovebox spend`: shows what was spent, by day and by tool, and what is left of the budget.
 
 use clap::Args;
 
@@ -10,10 +10,12 @@ use crate::settings::Settings;
 /// Characters of the bar of the budget.
 const BAR: usize = 40;
 
-/// Shows what was spent, by day (UTC) and by tool, and what is left of today's budget.
+/// Show what was spent and what is left of the budget
+///
+/// By day (UTC) and by tool. Simulated calls cost nothing and have a line of their own.
 #[derive(Args, Debug)]
 pub struct Spend {
-    /// How many days, today included
+    /// Show this many days, today included
     #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     days: u32,
     /// Print JSON
@@ -57,7 +59,7 @@ fn lines(report: &SpendReport) -> Vec<String> {
     if report.simulated.calls > 0 {
         lines.push(String::new());
         lines.push(format!(
-            "Simulated, no real money: {}",
+            "Simulated calls, no real money: {} (simulated)",
             total(report.simulated)
         ));
     }
@@ -83,16 +85,16 @@ fn table(name: &str, rows: &[(String, Sums)]) -> Vec<String> {
     let row = |(name, sums): &(String, Sums)| {
         let unknown = match sums.unknown_calls {
             0 => "-".to_owned(),
-            calls => format!("{calls} at {}", sums.unknown),
+            calls => format!("{calls} at {}", sums.unknown.to_cents()),
         };
         let reserved = match sums.reserved.0 {
             0 => "-".to_owned(),
-            _ => sums.reserved.to_string(),
+            _ => sums.reserved.to_cents(),
         };
         format!(
             "{name:<width$}  {:>6}  {:>10}  {reserved:>10}  {unknown:>16}",
             sums.calls,
-            sums.spent.to_string(),
+            sums.spent.to_cents(),
         )
     };
     std::iter::once(head).chain(rows.iter().map(row)).collect()
@@ -100,15 +102,19 @@ fn table(name: &str, rows: &[(String, Sums)]) -> Vec<String> {
 
 fn total(sums: Sums) -> String {
     let calls = if sums.calls == 1 { "call" } else { "calls" };
-    let mut line = format!("{} in {} {calls}", sums.spent, sums.calls);
+    let mut line = format!("{} in {} {calls}", sums.spent.to_cents(), sums.calls);
     if sums.unknown_calls > 0 {
         line.push_str(&format!(
             "; the cost of {} is unknown, counted at {}",
-            sums.unknown_calls, sums.unknown
+            sums.unknown_calls,
+            sums.unknown.to_cents()
         ));
     }
     if sums.reserved.0 > 0 {
-        line.push_str(&format!("; {} reserved by calls that run", sums.reserved));
+        line.push_str(&format!(
+            "; {} reserved by running calls",
+            sums.reserved.to_cents()
+        ));
     }
     line
 }
@@ -116,13 +122,13 @@ fn total(sums: Sums) -> String {
 fn budget_lines(today: &str, budget: BudgetLeft) -> Vec<String> {
     let used = budget.spent.plus(budget.reserved);
     vec![
-        format!("Budget of {today} (UTC): {} a day", budget.limit),
+        format!("Budget of {today} (UTC): {} a day", budget.limit.to_cents()),
         format!(
             "{}  {} spent, {} reserved, {} left",
             jobs::bar(used, budget.limit, BAR),
-            budget.spent,
-            budget.reserved,
-            budget.left
+            budget.spent.to_cents(),
+            budget.reserved.to_cents(),
+            budget.left.to_cents()
         ),
     ]
 }

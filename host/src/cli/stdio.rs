@@ -7,13 +7,16 @@ use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 
 use super::output;
-use super::server::{Server, ServerArgs};
+use super::server::{Server, ServerArgs, ServerKind};
 use crate::exit::Exit;
 use crate::mcp::{self, Guarded, Runs};
+use crate::policy::{Caller, DEFAULT_PLACES, Reach};
 use crate::settings::Settings;
 use crate::transport::stdio;
 
-/// Serves MCP over standard input and output.
+/// Serve MCP over standard input and output
+///
+/// This is what runs without a command. A client starts it; `glovebox connect` writes the client's configuration.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Stdio {
     #[command(flatten)]
@@ -34,9 +37,23 @@ impl Stdio {
         }
         // Before all else, so that the first message is there when the server is.
         let transport = stdio::Stdio::new()?;
-        let server =
-            Server::start(&self.server, settings, Runs::Detached, "stdio".to_owned()).await?;
-        let handler = mcp::Server::new(server.service().clone(), transport.ended());
+        let kind = ServerKind {
+            runs: Runs::Detached,
+            address: "stdio".to_owned(),
+            places: DEFAULT_PLACES,
+            is_audited: false,
+            reach: Reach::Client,
+            token: None,
+        };
+        let server = match Server::start(&self.server, settings, kind).await? {
+            Ok(server) => server,
+            Err(problem) => {
+                output::message(&format_args!("glovebox: {problem}; nothing was started"));
+                return Ok(Exit::Usage);
+            }
+        };
+        let caller = Caller::stdio();
+        let handler = mcp::Server::new(server.service().clone(), caller, transport.ended());
         Ok(server.run(serve(Guarded(handler), transport)).await)
     }
 }

@@ -8,7 +8,7 @@ use super::{output, serve};
 use crate::exit::Exit;
 use crate::settings::Settings;
 
-/// Shows or replaces the bearer token of `glovebox serve`.
+/// Show or replace the bearer token of `glovebox serve`
 #[derive(Args, Debug)]
 pub struct Token {
     #[command(subcommand)]
@@ -20,9 +20,9 @@ pub struct Token {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Print the token; it is made where there is none.
+    /// Print the token; one is made where there is none
     Show,
-    /// Replace the token and print the new one; a running server takes it at once, and clients of the old one are refused.
+    /// Replace the token and print the new one; a running server takes it at once, and clients of the old one are refused
     New,
 }
 

@@ -12,7 +12,7 @@ use self::server::{Page, Reply};
 use super::exit_status::ExitStatus as _;
 use super::{jobs_setup, output};
 use crate::exit::Exit;
-use crate::jobs::{Jobs, JobsError};
+use crate::jobs::JobsError;
 use crate::settings::Settings;
 
 /// Serve the page that shows how an answer was made: text, sources, searches, cost
@@ -22,12 +22,12 @@ use crate::settings::Settings;
 ///
 /// Examples:
 ///   glovebox web --open
-///   glovebox web 0192f0c1-7a3e-7c55-9f4e-0d2b6a1e8c11
+///   glovebox web latest --open
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub struct Web {
-    /// The job whose captured stream the page shows
-    #[arg(value_name = "JOB_ID")]
+    /// Show the captured stream of this job: an id, a unique beginning of it, or `latest`
+    #[arg(value_name = "JOB")]
     job: Option<String>,
     /// Open the page in the browser
     #[arg(long)]
@@ -103,7 +103,7 @@ impl Web {
 /// Returns the captured reply of a job, as far as it has come.
 async fn captured(settings: &Settings, id: &str) -> Result<Option<Reply>, JobsError> {
     let jobs = jobs_setup::stored(settings);
-    let id = Jobs::parse_id(id)?;
+    let id = jobs.find(id).await?;
     let Some(body) = jobs.stream_capture(&id).await? else {
         return Ok(None);
     };

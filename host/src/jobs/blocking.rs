@@ -1,11 +1,11 @@
-//! The one way in which blocking calls leave the runtime.
+//! Runs blocking calls outside the async runtime.
 
 use super::error::JobsError;
 
-/// Runs a function that may block on a thread for blocking work.
+/// Runs a function on a thread for blocking work.
 ///
 /// # Errors
-/// Those of the function, and [`JobsError::Defect`] where it panicked or the runtime ended.
+/// The errors of the function, and [`JobsError::Defect`] if it panicked or the runtime is shutting down.
 pub async fn blocking<T, E>(
     call: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, JobsError>

@@ -1,11 +1,12 @@
-//! Writes the raw stream of a call as it comes. A capture that cannot be written never costs the answer.
+//! Writes the raw stream of a reply to its capture while the reply arrives. A capture that cannot be written does not
+//! affect the answer.
 
 use std::io;
 
 use super::model::JobId;
 use super::storage::captures::{CaptureFile, Captures};
 
-/// The capture of one call, while it is written.
+/// The capture of one call while it is written.
 #[derive(Debug, Default)]
 pub(super) struct CaptureWriter {
     file: Option<Box<dyn CaptureFile>>,
@@ -14,7 +15,7 @@ pub(super) struct CaptureWriter {
 }
 
 impl CaptureWriter {
-    /// Opens the capture of a job.
+    /// Opens the capture of a job. A failure is reported by [`CaptureWriter::close`].
     pub(super) fn open(captures: &dyn Captures, id: &JobId) -> Self {
         let mut writer = Self::default();
         match captures.append_to(id) {
@@ -24,8 +25,8 @@ impl CaptureWriter {
         writer
     }
 
-    /// Appends bytes of the reply. After the first failure nothing more is written: a capture with a hole would be read as
-    /// what it is not.
+    /// Appends bytes of the reply. Nothing is written after the first failure, because a capture with a gap would be
+    /// read as a different reply.
     pub(super) fn append(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else {
             return;
@@ -36,7 +37,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Makes what was written outlive a power cut. Returns what to know where the capture is not whole.
+    /// Syncs the capture to disk. Returns a warning if the capture is incomplete.
     pub(super) fn close(&mut self) -> Option<String> {
         if let Some(Err(error)) = self.file.take().map(|mut file| file.sync()) {
             self.give_up(&error);

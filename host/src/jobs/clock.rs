@@ -1,11 +1,11 @@
-//! Time as the jobs see it: injected, so that days, retention and the limiter can be tested without waiting.
+//! The clock of the jobs. It is injected, so that tests of days, retention and the limiter need not wait.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// Milliseconds since the Unix epoch, UTC.
+/// Milliseconds since the Unix epoch in UTC. Negative before 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub i64);
 
@@ -13,7 +13,7 @@ pub struct Millis(pub i64);
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Millis {
-    /// Returns a moment of the system's clock.
+    /// Converts a time of the system clock.
     #[must_use]
     pub fn of(time: SystemTime) -> Self {
         let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
@@ -23,13 +23,13 @@ impl Millis {
         })
     }
 
-    /// The UTC day, counted from the epoch.
+    /// Returns the UTC day, counted from the epoch.
     #[must_use]
     pub const fn day(self) -> i64 {
         self.0.div_euclid(DAY_MS)
     }
 
-    /// This moment as RFC 3339 in UTC, to the millisecond.
+    /// Formats this time as RFC 3339 in UTC, with milliseconds.
     #[must_use]
     pub fn rfc3339(self) -> String {
         DateTime::<Utc>::from_timestamp_millis(self.0)
@@ -37,27 +37,27 @@ impl Millis {
             .to_rfc3339_opts(SecondsFormat::Millis, true)
     }
 
-    /// This moment moved by some milliseconds.
+    /// Returns this time plus `ms` milliseconds, saturating at the bounds.
     #[must_use]
     pub const fn plus(self, ms: i64) -> Self {
         Self(self.0.saturating_add(ms))
     }
 }
 
-/// A day counted from the epoch, as `YYYY-MM-DD`.
+/// Formats a day, counted from the epoch, as `YYYY-MM-DD`.
 #[must_use]
 pub fn day_name(day: i64) -> String {
     let at = Millis(day.saturating_mul(DAY_MS)).rfc3339();
     at.split('T').next().unwrap_or_default().to_owned()
 }
 
-/// Where the time comes from.
+/// A source of the current time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// Now, by the wall clock, since it is shared with other processes.
+    /// Returns the current wall-clock time. Other processes compare it with theirs.
     fn now(&self) -> Millis;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WallClock;
 
@@ -67,24 +67,24 @@ impl Clock for WallClock {
     }
 }
 
-/// Returns now, by the machine's clock. A clock that was never set may be before 1970; times are then negative.
+/// Returns the current time of the system clock. It is negative if the clock is set to a time before 1970.
 #[must_use]
 pub fn now() -> Millis {
     Millis::of(SystemTime::now())
 }
 
-/// A clock that stands still until it is moved; for tests.
+/// A clock for tests that changes only by [`SetClock::advance`].
 #[derive(Debug)]
 pub struct SetClock(AtomicI64);
 
 impl SetClock {
-    /// A clock that shows `at`.
+    /// Creates a clock that returns `at`.
     #[must_use]
     pub const fn new(at: Millis) -> Self {
         Self(AtomicI64::new(at.0))
     }
 
-    /// Moves the clock by some milliseconds.
+    /// Advances the clock by `ms` milliseconds.
     pub fn advance(&self, ms: i64) {
         self.0.fetch_add(ms, Ordering::SeqCst);
     }

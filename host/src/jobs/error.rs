@@ -1,4 +1,4 @@
-//! What can go wrong when a job is asked for: what happened, what was kept, what to do next.
+//! The errors of the jobs. Each message says what happened, what was kept and what to do next.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,89 +12,97 @@ use crate::answers::InvalidField;
 use crate::sandbox::SandboxError;
 use crate::upstream::UpstreamError;
 
-/// Why a job could not be made, found, run or removed.
+/// The reason why a job could not be created, found, run or removed.
 #[derive(Debug, Error)]
 pub enum JobsError {
-    /// The question cannot be asked like this; every bad field is named.
+    /// The question has invalid fields. All of them are listed.
     #[error("{}", Fields(.0))]
     Invalid(Vec<InvalidField>),
-    /// It could pass the day's budget.
+    /// The call could exceed the budget of the day.
     #[error(
         "this call could cost {estimate}, and today's budget of {budget} has {spent} spent and {reserved} reserved by running calls; nothing was sent. Raise --budget-usd-per-day, or wait for the day to end (UTC)"
     )]
     OverBudget {
-        /// What the call could cost.
+        /// The most that the call may cost.
         estimate: Micros,
-        /// The budget.
+        /// The budget of the day.
         budget: Micros,
-        /// Spent today.
+        /// The amount spent today.
         spent: Micros,
-        /// Reserved by calls that have not ended.
+        /// The amount reserved by calls that have not ended.
         reserved: Micros,
     },
-    /// It could cost more than the caller allows.
+    /// The call could cost more than the caller allows.
     #[error(
-        "this call could cost {estimate}, more than the {max} that --max-usd allows; nothing was sent. Allow more, or ask for less (fewer research queries)"
+        "this call could cost {estimate}, more than the {max} that --max-usd allows; nothing was sent"
     )]
     OverMax {
-        /// What the call could cost.
+        /// The most that the call may cost.
         estimate: Micros,
-        /// What is allowed.
+        /// The limit that the caller set.
         max: Micros,
     },
-    /// An id that nobody knows.
+    /// The approval of the call was used before, or is too old.
+    #[error(
+        "the approval of this call was used before or is older than 2 minutes; nothing was sent. Make the call again to be asked again"
+    )]
+    ApprovalSpent,
+    /// No job has this id.
     #[error("no job has the id `{0}`; `glovebox jobs list --all` shows those there are")]
     Unknown(String),
-    /// An id whose job was removed.
+    /// The beginning of more than one id.
+    #[error("more than one job has an id that begins with `{0}`; give more of it")]
+    Ambiguous(String),
+    /// The job with this id was removed.
     #[error(
-        "the job {id} has expired: it and its result were removed at {}. Ask again; `--keep` sets how long results are kept", .at.rfc3339()
+        "the job {id} and its result were removed at {}: it was deleted, or it expired (`--keep` sets how long results are kept). Ask again", .at.rfc3339()
     )]
     Expired {
-        /// The id.
+        /// The id of the job.
         id: JobId,
-        /// When it was removed.
+        /// When the job was removed.
         at: Millis,
     },
-    /// Only an ended job can be removed.
+    /// The job cannot be removed, because it has not ended.
     #[error(
         "the job {id} is {state}; nothing was removed. Cancel it first: `glovebox jobs cancel {id}`"
     )]
     NotEnded {
-        /// The id.
+        /// The id of the job.
         id: JobId,
-        /// Its state.
+        /// The state of the job.
         state: State,
     },
-    /// Somebody else works on it.
+    /// Another process holds the lease of the job.
     #[error(
         "the job {0} is another process's work; wait for its end with `glovebox jobs result {0} --wait 60`"
     )]
     NotOwner(JobId),
-    /// The worker process did not begin.
+    /// The worker process did not start.
     #[error("the worker for job {id} did not start ({reason}); nothing was sent. Its log, if any: {}", .log.display())]
     Worker {
-        /// The id.
+        /// The id of the job.
         id: JobId,
-        /// What happened.
+        /// The reason.
         reason: String,
-        /// Where it would have said more.
+        /// The log file of the worker.
         log: PathBuf,
     },
-    /// The store cannot be used.
+    /// The storage cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The component could not be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// The upstream client could not be set up.
+    /// The upstream client could not be created.
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
-    /// A defect here.
+    /// A defect of glovebox.
     #[error("{0}; this is a defect of glovebox, please report it")]
     Defect(String),
 }
 
-/// All bad fields in one sentence each.
+/// Displays all invalid fields, separated by semicolons.
 struct Fields<'a>(&'a [InvalidField]);
 
 impl fmt::Display for Fields<'_> {
@@ -110,14 +118,16 @@ impl fmt::Display for Fields<'_> {
 }
 
 impl JobsError {
-    /// A stable, hyphenated name.
+    /// Returns the stable, hyphenated name of the error.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "invalid-request",
             Self::OverBudget { .. } => "budget",
             Self::OverMax { .. } => "max-usd",
+            Self::ApprovalSpent => "approval",
             Self::Unknown(_) => "unknown-id",
+            Self::Ambiguous(_) => "ambiguous-id",
             Self::Expired { .. } => "expired-id",
             Self::NotEnded { .. } => "not-ended",
             Self::NotOwner(_) => "not-owner",

@@ -1,6 +1,5 @@
-//! Calls that are made elsewhere, such as those of a component in a sandbox of its own. They wait for the limiter, reserve
-//! what they could cost and leave a ledger entry like any other call. Their replies are not read here, so nothing of them
-//! is kept.
+//! Calls that a sandboxed component makes itself. Like other calls they wait for the limiter, reserve their cost and
+//! have a ledger entry. The host does not read their replies, so nothing of a reply is stored.
 
 use tokio::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use super::stored_request::StoredRequest;
 use crate::answers::{HttpRequest, Mode};
 use crate::upstream::NoSlot;
 
-/// Where such calls are counted.
+/// Admits and counts external calls.
 #[derive(Debug)]
 pub struct ExternalCalls {
     storage: Storage,
@@ -25,8 +24,8 @@ pub struct ExternalCalls {
     simulated: bool,
 }
 
-/// A call that may be sent now. Dropped without an end, it is settled like that of an owner who died: it may have been
-/// billed, and counts as much as was reserved.
+/// A call that may be sent now. If it is dropped before [`ExternalCall::end`], recovery settles it as a call with an
+/// unknown cost, which counts as much as its reservation.
 #[derive(Debug)]
 pub struct ExternalCall {
     id: JobId,
@@ -35,7 +34,7 @@ pub struct ExternalCall {
 }
 
 impl ExternalCalls {
-    /// Counts calls in a storage. Simulated calls count in no budget.
+    /// Creates the admission of external calls for a storage. Simulated calls do not count against the budget.
     #[must_use]
     pub fn new(storage: Storage, budget: Option<Micros>, rate: Rate, simulated: bool) -> Self {
         Self {
@@ -46,10 +45,10 @@ impl ExternalCalls {
         }
     }
 
-    /// Reserves what a call could cost and waits for its slot. The call that is returned may be sent at once.
+    /// Reserves the cost of a call and waits for a slot of the limiter. The returned call may be sent at once.
     ///
     /// # Errors
-    /// When it could pass the budget, there is no slot before the deadline, or the store cannot be used.
+    /// If the call could exceed the budget, no slot is free before the deadline, or the storage cannot be used.
     pub async fn begin(
         &self,
         tool: &str,
@@ -85,7 +84,7 @@ impl ExternalCalls {
         estimate: Micros,
         deadline: Instant,
     ) -> Result<NewJob, JobsError> {
-        // The body is the guest's own: it stays out of the store, which needs to know the mode alone.
+        // The body belongs to the component, so it is not stored. The store needs only the mode.
         let request = HttpRequest {
             method: "POST".to_owned(),
             path: "/".to_owned(),
@@ -107,6 +106,7 @@ impl ExternalCalls {
             capture: None,
             reserve: estimate,
             simulated: self.simulated,
+            approval: None,
         })
     }
 }
@@ -127,10 +127,10 @@ impl ExternalCall {
         }
     }
 
-    /// Settles the call: at this cost, or at one that is unknown and counts as much as was reserved.
+    /// Settles the call at `cost`, or at an unknown cost, which counts as much as the reservation.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the storage cannot be used.
     pub async fn end(self, cost: Option<Micros>, succeeded: bool) -> Result<(), JobsError> {
         let end = End {
             state: if succeeded {

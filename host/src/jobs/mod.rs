@@ -1,13 +1,14 @@
-//! Jobs: every call has a row, a ledger entry and, if wanted, a capture of its raw stream; a research outlives
-//! the client that asked for it, the process that began it, and a crash.
+//! Durable jobs. Each call has a row, a ledger entry and, on request, a capture of its raw stream. A research job
+//! continues when its client disconnects or the process that started it exits. After a crash it is settled from its
+//! capture.
 //!
-//! [`Jobs`] is the one thing that others talk to. Its contract:
+//! [`Jobs`] is the entry point for other modules. It guarantees:
 //!
-//! - A job is worked on by whoever holds its lease, a lock that the kernel takes back when its holder dies.
-//!   Whoever reads a job whose lease is free settles it first, by what its capture holds.
-//! - Ends are final. The end, the outcome, the cost and the ledger entry are one transaction.
-//! - A call that is not marked as sent cannot have been billed; one that is, may have been.
-//! - Nothing is ever sent again by itself.
+//! - Only the process that holds the lease of a job works on it. The kernel releases the lease when that process dies.
+//!   A process that reads a job with a free lease first settles the job from its capture.
+//! - End states are final. The end, the outcome, the cost and the ledger entry are written in one transaction.
+//! - A call that is not marked as sent was not billed. A call that is marked as sent may have been billed.
+//! - A job that was interrupted is not started again automatically.
 
 mod blocking;
 mod capture_writer;
@@ -37,10 +38,10 @@ pub use self::storage::error::StoreError;
 pub use self::storage::folder::state_dir::StateDir;
 pub use self::storage::rows::{
     End, Filter, Inserted, JobStore, Lookup, Marked, NewJob, Payload, Rate, Rendered, SessionStore,
-    Settlement, Slot, SpendRow, StoredSession,
+    Settlement, SingleUse, Slot, SpendRow, StoredSession,
 };
 pub use self::storage::sqlite::SqliteStore;
 pub use self::storage::{Storage, StorageOpener};
 pub use self::stored_request::Simulate;
-pub use self::update::{Phase, Update};
+pub use self::update::{CallPhase, Update};
 pub use self::worker::{LateEnvironment, WorkerCommand, WorkerLogs, start_apart};

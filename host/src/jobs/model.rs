@@ -1,4 +1,4 @@
-//! What a job is: its id, its states, what it cost, and its JSON.
+//! The data of a job: id, state, cost, and its JSON form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,8 @@ pub use crate::money::Micros;
 /// The kind of fault of a reply that ended early without an error.
 pub const INCOMPLETE: &str = "incomplete";
 
-/// Returns a new UUID that begins with the time. The library's own panics before 1970, where it is the epoch instead.
+/// Returns a new time-ordered UUID (version 7). `Uuid::now_v7` panics if the clock is before 1970; this function uses
+/// the epoch then.
 #[allow(clippy::disallowed_methods)]
 fn time_ordered() -> Uuid {
     if clock::now().0 < 0 {
@@ -25,18 +26,18 @@ fn time_ordered() -> Uuid {
     }
 }
 
-/// A job's id. It names files, so it is only ever made from a valid UUID.
+/// The id of a job. It is part of file names, so it can only be created from a valid UUID.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct JobId(String);
 
 impl JobId {
-    /// A new id. Ids sort by the time they were made.
+    /// Creates a new id. Ids sort by their creation time.
     #[must_use]
     pub fn new() -> Self {
         Self(time_ordered().hyphenated().to_string())
     }
 
-    /// The id's text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -63,26 +64,26 @@ impl FromStr for JobId {
     }
 }
 
-/// Where a job is. The last four are ends, and ends are final.
+/// The state of a job. The last four are end states, which are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Stored, not begun.
+    /// The job is stored and not started.
     Queued,
-    /// An owner works on it.
+    /// A process works on the job.
     Running,
-    /// Ended well.
+    /// The reply is complete.
     Done,
-    /// Ended by an error or too early, with its owner alive.
+    /// The call failed or its reply ended early.
     Failed,
-    /// Ended because somebody asked for it.
+    /// The job was cancelled.
     Cancelled,
-    /// Its owner died.
+    /// The process that worked on the job died or was stopped.
     Interrupted,
 }
 
 impl State {
-    /// All of them, in the order of a life.
+    /// All states, in the order in which a job can enter them.
     pub const ALL: [Self; 6] = [
         Self::Queued,
         Self::Running,
@@ -92,7 +93,7 @@ impl State {
         Self::Interrupted,
     ];
 
-    /// The word for it.
+    /// Returns the name of the state.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -105,7 +106,7 @@ impl State {
         }
     }
 
-    /// Whether this is an end.
+    /// Returns whether this is an end state.
     #[must_use]
     pub const fn ended(self) -> bool {
         !matches!(self, Self::Queued | Self::Running)
@@ -132,17 +133,17 @@ impl FromStr for State {
     }
 }
 
-/// Why a job did not end well.
+/// The reason why a job did not complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct JobFault {
-    /// Hyphenated kind.
+    /// The hyphenated kind of the fault.
     pub kind: String,
-    /// What happened, what was kept, what to do next.
+    /// What happened, what was kept and what to do next.
     pub message: String,
 }
 
 impl JobFault {
-    /// A fault of a kind, with its message.
+    /// Creates a fault.
     pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             kind: kind.into(),
@@ -151,51 +152,51 @@ impl JobFault {
     }
 }
 
-/// A job, as any process sees it.
+/// A job as stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its id.
+    /// The id.
     pub id: JobId,
-    /// The tool that asked for it.
+    /// The name of the tool that made the call.
     pub tool: String,
-    /// How the reply is read: the mode's name.
+    /// The name of the mode in which the reply is read.
     pub mode: String,
-    /// The question, for people.
+    /// The question.
     pub query: String,
-    /// Where it is.
+    /// The state.
     pub state: State,
-    /// When it was stored.
+    /// When the job was stored.
     pub created: Millis,
-    /// When its owner began.
+    /// When a process started to work on the job.
     pub started: Option<Millis>,
-    /// When it ended.
+    /// When the job ended.
     pub ended: Option<Millis>,
-    /// When the request left; nothing can have been billed before.
+    /// When the request was marked as sent. Before this time nothing can have been billed.
     pub sent: Option<Millis>,
-    /// When somebody asked for it to stop.
+    /// When a cancellation was requested.
     pub cancel: Option<Millis>,
     /// The last progress of a research.
     pub progress: Option<ResearchProgress>,
-    /// What it cost, once known.
+    /// The cost, if it is known.
     pub cost: Option<Micros>,
-    /// What was set aside for it.
+    /// The amount that was reserved.
     pub reserved: Micros,
-    /// Whether the simulator took the upstream's place: no real money.
+    /// Whether the call went to the simulator and cost no real money.
     pub simulated: bool,
-    /// Where its raw stream is kept.
+    /// The location of the capture, if there is one.
     pub capture: Option<String>,
-    /// Why it did not end well.
+    /// The reason why the job did not complete.
     pub error: Option<JobFault>,
-    /// Whether the outcome is complete and not cut short.
+    /// Whether the outcome is complete and not truncated.
     pub whole: bool,
-    /// Something to know beside the result: what the bill may hold, what could not be kept.
+    /// A note on the result, such as an unknown cost or a capture that is incomplete.
     pub note: Option<String>,
-    /// Grows with every change in the store.
+    /// The revision of the job. Every change in the store increases it.
     pub revision: i64,
 }
 
 impl Job {
-    /// The documented JSON of a job.
+    /// Returns the documented JSON form of the job.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut job = json!({
@@ -222,7 +223,7 @@ impl Job {
         job
     }
 
-    /// An amount of this job for a person: marked where it is no real money.
+    /// Formats an amount of this job, marked as simulated if the call was.
     #[must_use]
     pub fn amount(&self, amount: Micros) -> String {
         if self.simulated {
@@ -232,7 +233,7 @@ impl Job {
         }
     }
 
-    /// How long it ran, or has been running by `now`.
+    /// Returns how long the job ran, or has been running at `now`, in milliseconds.
     #[must_use]
     pub fn elapsed_ms(&self, now: Millis) -> i64 {
         let from = self.started.unwrap_or(self.created);

@@ -1,5 +1,5 @@
-//! What becomes of a job whose owner died. Looked for at every start and every read; whoever looks holds the
-//! job's lease meanwhile, so that one alone decides. Nothing is ever sent again.
+//! Settles jobs whose owner died. This runs at every start and every read. The process that settles a job holds its
+//! lease, so only one process decides. No request is sent again.
 
 use super::JobsError;
 use super::model::{Job, JobFault, JobId, Micros, State};
@@ -10,7 +10,7 @@ use super::stored_request::headers_of;
 use crate::answers::{Answers, Mode, Outcome, OutcomeError, empty};
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
-/// Settles every job whose owner is gone. One that cannot be settled does not keep the others from it.
+/// Settles every job whose owner died. An error in one job does not prevent the recovery of the others.
 pub(super) fn sweep(storage: &Storage, answers: &Answers) -> Result<(), JobsError> {
     for id in storage.rows.active()? {
         if let Err(error) = recover(storage, answers, &id) {
@@ -20,16 +20,16 @@ pub(super) fn sweep(storage: &Storage, answers: &Answers) -> Result<(), JobsErro
     Ok(())
 }
 
-/// Settles one job, if it has not ended and its owner is gone.
+/// Settles a job if it has not ended and its owner died.
 pub(super) fn recover(storage: &Storage, answers: &Answers, id: &JobId) -> Result<(), JobsError> {
     if storage.rows.in_place().is_err() {
-        // The leases that are there now say nothing about the jobs of this store.
+        // The store was moved: the leases in the state folder belong to another store.
         return Ok(());
     }
     let Some(lease) = storage.leases.take(id)? else {
         return Ok(());
     };
-    // Looked up again under the lease: its owner may have ended it just before it let go.
+    // Read again while the lease is held, because the owner may have ended the job just before.
     let Lookup::Found(job) = storage.rows.lookup(id)? else {
         lease.retire();
         return Ok(());
@@ -70,7 +70,7 @@ fn end_of(storage: &Storage, answers: &Answers, job: &Job) -> Result<End, JobsEr
     interrupted(answers, outcome, unread.as_deref(), captured)
 }
 
-/// Returns the bytes of a job's capture, if it keeps one and a reply began.
+/// Returns the bytes of the capture of a job. Returns `None` if the job has no capture or no reply began.
 fn captured(storage: &Storage, job: &Job) -> std::io::Result<Option<Vec<u8>>> {
     match job.capture {
         Some(_) => storage.captures.read(&job.id),
@@ -92,8 +92,8 @@ fn never_sent() -> End {
     }
 }
 
-/// Returns the outcome as it is kept. A component that cannot be used at all is no reason to settle anything: the next
-/// process may have another one.
+/// Renders the outcome. If no component can be loaded at all, nothing is settled, because another process may have a
+/// component that works.
 fn rendered(answers: &Answers, outcome: &Outcome) -> Result<Rendered, JobsError> {
     match render(answers, outcome) {
         Ok(rendered) => Ok(rendered),
@@ -128,7 +128,7 @@ fn interrupted(
             "the process that worked on it died, and the sandbox cannot read all of its capture ({why}); what could be read is the result, and the capture is kept as it is. It is not started again by itself"
         ),
     };
-    // What a capture that could not be read to its end says of the cost is not the last word.
+    // A capture that could not be read to its end may contain a later cost.
     let settlement = match unread {
         None => settle(&outcome, false),
         Some(_) => Settlement::Unknown,

@@ -1,5 +1,5 @@
-//! Reads a reply: first into the capture, then through the sandbox. Each step runs where it may block, so a
-//! slow disk or a component that spins holds up no other stream.
+//! Reads a reply: writes each chunk to the capture, then passes it to the component. Each step runs on a thread for
+//! blocking work, so that a slow disk or component does not delay other streams.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use super::capture_writer::CaptureWriter;
 use super::error::JobsError;
 use super::model::JobId;
 use super::result::Cause;
-use super::stop::Level;
+use super::stop::StopCheck;
 use super::storage::captures::Captures;
 use crate::answers::{Event, Mode, Read, Reading, empty};
 use crate::sandbox::{CHUNK_BYTES, SandboxError};
 
-/// What a piece of the reply gave.
+/// The result of reading one part of the reply.
 pub(super) struct Batch {
-    /// What was read.
+    /// The events, in the order of the reply.
     pub(super) events: Vec<Event>,
-    /// Whether the reply has said that it is over.
+    /// Whether the reply contained its end marker.
     pub(super) ended: bool,
-    /// Whether the parser wants no more: it is over, or there is an error in it.
+    /// Whether the parser accepts no more input, because the reply ended or is invalid.
     pub(super) over: bool,
-    /// Why the rest of the piece was not read, where the call is to stop.
+    /// The reason why the rest of the part was not read, if the call must stop.
     pub(super) stopped: Option<Cause>,
 }
 
-/// A reply on its way.
+/// Reads one reply.
 pub(super) struct ReplyReader {
     inner: Option<Inner>,
 }
 
-/// Where the raw stream of a call is kept.
+/// The place where a capture is written.
 #[derive(Clone, Debug)]
 pub(super) struct CapturePlace {
     pub(super) captures: Arc<dyn Captures>,
@@ -46,7 +46,7 @@ struct Inner {
 }
 
 impl ReplyReader {
-    /// A reader that has read nothing. The capture is made when the reply begins.
+    /// Creates a reader. The capture is created by [`ReplyReader::begin`].
     pub(super) fn new(place: Option<CapturePlace>) -> Self {
         Self {
             inner: Some(Inner {
@@ -57,7 +57,7 @@ impl ReplyReader {
         }
     }
 
-    /// The reply begins.
+    /// Opens the capture and starts to read a reply.
     pub(super) fn begin(&mut self, reading: Reading) {
         if let Some(inner) = &mut self.inner {
             if let Some(place) = &inner.place {
@@ -67,11 +67,11 @@ impl ReplyReader {
         }
     }
 
-    /// The next bytes, until the call is to stop: that is looked for before each entry into the sandbox.
+    /// Reads the next bytes. Before each call of the component it checks whether the call must stop.
     pub(super) async fn push(
         &mut self,
         pieces: Vec<Bytes>,
-        stop: Level,
+        stop: StopCheck,
     ) -> Result<Result<Batch, SandboxError>, JobsError> {
         let mut inner = self.inner.take().ok_or_else(lost)?;
         let (inner, batch) = blocking(move || {
@@ -83,7 +83,7 @@ impl ReplyReader {
         Ok(batch)
     }
 
-    /// The end: the outcome, and what to know where the capture is not whole.
+    /// Ends the reply. Returns the outcome, and a warning if the capture is incomplete.
     pub(super) async fn finish(mut self, mode: Mode) -> Result<(Read, Option<String>), JobsError> {
         let inner = self.inner.take().ok_or_else(lost)?;
         blocking(move || Ok::<_, JobsError>(inner.finish(mode))).await
@@ -95,14 +95,14 @@ fn lost() -> JobsError {
 }
 
 impl Inner {
-    fn push(&mut self, pieces: &[Bytes], stop: &Level) -> Result<Batch, SandboxError> {
+    fn push(&mut self, pieces: &[Bytes], stop: &StopCheck) -> Result<Batch, SandboxError> {
         let mut batch = Batch {
             events: Vec::new(),
             ended: false,
             over: false,
             stopped: None,
         };
-        // One entry into the sandbox is bounded by the CPU limit of a call. Before each, the call may have to stop.
+        // The CPU limit bounds each call of the component. Check before each one whether the call must stop.
         for piece in pieces.iter().flat_map(|piece| piece.chunks(CHUNK_BYTES)) {
             batch.stopped = stop.now();
             if batch.stopped.is_some() {
@@ -119,7 +119,7 @@ impl Inner {
                     batch.over |= read.ended || read.error.is_some();
                 }
                 Err(error) => {
-                    // The parser repeats its error at the end; what was read before it goes out first.
+                    // The parser returns its error again at the end. Report the events that were read before it first.
                     if batch.events.is_empty() {
                         return Err(error);
                     }

@@ -1,4 +1,4 @@
-//! What came of a call: the outcome, its texts, and what it means for the job.
+//! The result of a call: the outcome, its rendered forms, and the end state and cost of the job.
 
 use super::model::{INCOMPLETE, JobFault, Micros, State};
 use super::storage::rows::{Rendered, Settlement};
@@ -6,7 +6,7 @@ use crate::answers::{Answers, Format, Outcome, OutcomeError, ResearchProgress, u
 use crate::sandbox::SandboxError;
 use crate::upstream::UpstreamError;
 
-/// The outcome in every form that is kept.
+/// Renders the outcome in all stored forms.
 pub(super) fn render(answers: &Answers, outcome: &Outcome) -> Result<Rendered, SandboxError> {
     Ok(Rendered {
         json: answers.render(outcome, Format::Json)?,
@@ -15,7 +15,7 @@ pub(super) fn render(answers: &Answers, outcome: &Outcome) -> Result<Rendered, S
     })
 }
 
-/// The outcome in every form that is kept, for a component that failed to write it.
+/// Renders the outcome when the component failed to do so.
 pub(super) fn render_without_component(outcome: &Outcome, error: &SandboxError) -> Rendered {
     let text = |format: Format| unrendered(outcome, format, error);
     Rendered {
@@ -25,40 +25,41 @@ pub(super) fn render_without_component(outcome: &Outcome, error: &SandboxError) 
     }
 }
 
-/// Why a reply is over.
+/// Why reading a reply ended.
 #[derive(Clone, Debug)]
 pub(super) enum Cause {
-    /// It ended by itself.
+    /// The reply ended.
     End,
-    /// The call failed, and whether it cannot have been billed.
+    /// The call failed.
     Fault {
         /// What happened.
         fault: JobFault,
         /// Whether nothing can have been billed.
         free: bool,
     },
-    /// Somebody asked for it to stop.
+    /// The call was cancelled.
     Cancelled {
         /// Whether nothing can have been billed.
         free: bool,
     },
-    /// The owner was told to stop.
+    /// The process that runs the call was asked to stop.
     Stopped,
 }
 
-/// How a job ends, by the cause and the outcome together.
+/// How a job ends.
 pub(super) struct JobEnd {
-    /// The state that the job ends in.
+    /// The end state.
     pub(super) state: State,
-    /// Why it did not end well.
+    /// The reason why the job did not complete.
     pub(super) error: Option<JobFault>,
-    /// What it cost.
+    /// The settlement of the reservation.
     pub(super) settlement: Settlement,
-    /// What the bill may hold.
+    /// A note on an unknown cost.
     pub(super) note: Option<String>,
 }
 
-/// Decides how a job ends whose owner lives. A complete reply is done, whatever happened after its last word.
+/// Decides how a job ends while its owner is alive. A job with a complete reply is done, even if an error followed the
+/// reply.
 pub(super) fn decide_end(cause: &Cause, outcome: &mut Outcome, sent: bool) -> JobEnd {
     let (state, error) = state_of(cause, outcome);
     if let Some(error) = &error
@@ -112,8 +113,8 @@ fn state_of(cause: &Cause, outcome: &Outcome) -> (State, Option<JobFault>) {
     }
 }
 
-/// The cost: as the reply states it, nothing where nothing can have been billed, else unknown. What the reply states and no
-/// call can cost is unknown.
+/// Returns the cost: the cost that the reply states; zero if nothing can have been billed; otherwise unknown. A stated
+/// cost that is not a valid amount is unknown as well.
 pub(super) fn settle(outcome: &Outcome, free: bool) -> Settlement {
     match outcome.cost_usd() {
         Some(usd) => Micros::from_reply(usd).map_or(Settlement::Unknown, Settlement::Cost),
@@ -122,7 +123,7 @@ pub(super) fn settle(outcome: &Outcome, free: bool) -> Settlement {
     }
 }
 
-/// What to know about an unknown cost.
+/// Returns the note for an unknown cost.
 pub(super) fn unknown_note(settlement: Settlement) -> Option<String> {
     (settlement == Settlement::Unknown).then(|| {
         "its cost is unknown and is counted at its reservation; the upstream may have billed it"
@@ -130,9 +131,9 @@ pub(super) fn unknown_note(settlement: Settlement) -> Option<String> {
     })
 }
 
-/// Whether an outcome is complete and not cut short.
-pub(super) const fn whole(outcome: &Outcome) -> bool {
-    outcome.complete && !outcome.truncated
+/// Returns whether an outcome is complete, not cut short, and has an answer.
+pub(super) fn whole(outcome: &Outcome) -> bool {
+    outcome.complete && !outcome.truncated && !outcome.answer.trim().is_empty()
 }
 
 /// Returns the last progress of an outcome.
@@ -140,7 +141,7 @@ pub(super) fn last_progress(outcome: &Outcome) -> Option<ResearchProgress> {
     outcome.progress.last().map(ResearchProgress::from)
 }
 
-/// A fault of a kind.
+/// Creates a fault.
 pub(super) fn fault(kind: &str, message: &str, free: bool) -> Cause {
     Cause::Fault {
         fault: JobFault::new(kind, message),
@@ -148,13 +149,13 @@ pub(super) fn fault(kind: &str, message: &str, free: bool) -> Cause {
     }
 }
 
-/// Only successful replies are billed.
+/// Converts an error of the upstream client. Only successful replies are billed.
 pub(super) fn upstream_fault(error: &UpstreamError) -> Cause {
     let free = error.never_sent() || matches!(error, UpstreamError::Refused(_));
     fault(error.kind(), &error.to_string(), free)
 }
 
-/// What the sandbox ended with; the request was sent by then.
+/// Converts an error of the sandbox. The request was sent before.
 pub(super) fn sandbox_fault(error: &SandboxError) -> Cause {
     fault(error.kind(), &error.to_string(), false)
 }

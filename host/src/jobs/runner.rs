@@ -1,5 +1,4 @@
-//! Carries out one call: waits for its slot, sends the request, reads the reply into the capture and through the sandbox,
-//! and settles the end.
+//! Runs one call: waits for a slot of the limiter, sends the request, reads the reply, and settles the job.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -23,45 +22,45 @@ use super::storage::Storage;
 use super::storage::error::StoreError;
 use super::storage::rows::{End, Lookup, Rate, Rendered, Settlement};
 use super::stored_request::{StoredRequest, guest_headers, head_text};
-use super::update::{Phase, Update};
+use super::update::{CallPhase, Update};
 use crate::answers::{Answers, Event, EventKind, Mode, Outcome, ResearchProgress, empty};
 use crate::sandbox::SandboxError;
 use crate::upstream::{self, CallLimits, Client, Reply, UpstreamError};
 
-/// Progress is stored no more often than this; those who run a job see every frame.
-const PROGRESS_STORED_EVERY: Duration = Duration::from_secs(1);
-/// Bytes taken from the reply before the sandbox is entered, where so many are there already.
-const TAKEN_AT_ONCE: usize = 64 << 10;
+/// The shortest time between two writes of the progress to the store. Receivers of [`Update`] get every progress event.
+const PROGRESS_STORE_INTERVAL: Duration = Duration::from_secs(1);
+/// The most bytes to read from a reply that is already available before the component is called.
+const MAX_READ_BYTES: usize = 64 << 10;
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Debug)]
 pub struct Ended {
     /// The job at its end.
     pub job: Job,
-    /// The outcome, whole or partial; empty where no reply came.
+    /// The outcome, complete or partial. It is empty if no reply arrived.
     pub outcome: Outcome,
-    /// The outcome in the forms that are kept.
+    /// The outcome in all stored forms.
     pub rendered: Rendered,
-    /// What could not be kept.
+    /// What could not be stored.
     pub warnings: Vec<String>,
-    /// Whether the end is in the store.
+    /// Whether the end is stored.
     pub(super) stored: bool,
 }
 
-/// One run of one job.
+/// Runs one job.
 pub(super) struct Runner {
     pub(super) id: JobId,
     pub(super) storage: Storage,
     pub(super) answers: Answers,
     pub(super) rate: Rate,
-    /// Whether a budget hangs on what is stored.
+    /// Whether a daily budget is set. It depends on what is stored.
     pub(super) budgeted: bool,
     pub(super) cancel: CancellationToken,
     pub(super) stopping: CancellationToken,
     pub(super) updates: UnboundedSender<Update>,
 }
 
-/// What was read of a reply, and why reading ended.
+/// The part of a reply that was read, and why reading ended.
 struct ReadReply {
     outcome: Outcome,
     cause: Cause,
@@ -69,7 +68,7 @@ struct ReadReply {
 }
 
 impl Runner {
-    /// From `queued` to an end.
+    /// Runs the job from `queued` to an end state.
     pub(super) async fn run(
         self,
         client: impl FnOnce() -> Result<Client, JobsError>,
@@ -106,7 +105,7 @@ impl Runner {
         .await
     }
 
-    /// What the call needs beside its job.
+    /// Waits for the component and creates the client.
     async fn ready(
         &self,
         client: impl FnOnce() -> Result<Client, JobsError>,
@@ -115,7 +114,7 @@ impl Runner {
         client()
     }
 
-    /// Sends the request and reads the reply, until the end or until somebody asks for it to stop.
+    /// Sends the request and reads the reply until it ends or the call must stop.
     async fn call(
         &self,
         request: &StoredRequest,
@@ -139,7 +138,7 @@ impl Runner {
         limits: &CallLimits,
         stop: &mut Stop,
     ) -> Result<Reply, Cause> {
-        self.report(Update::Phase(Phase::Waiting));
+        self.report(Update::Phase(CallPhase::Waiting));
         let (request, limiter) = (request.request(), self.limiter(request));
         let classify = |status: u16, headers: &[upstream::Header], body: &[u8]| {
             classify(&self.answers, status, headers, body)
@@ -147,7 +146,7 @@ impl Runner {
         let sending = client.send(&request, limits, &limiter, &classify);
         match stop.until(sending).await? {
             Ok(reply) => Ok(reply),
-            // Where the limiter said no, whatever was sent before was refused, and so is free.
+            // The limiter refused. Any earlier attempt was refused by the upstream and is free.
             Err(error) => Err(match limiter.not_sent() {
                 Some(LimiterError::Cancelled) => Cause::Cancelled { free: true },
                 Some(LimiterError::Store(error)) => {
@@ -175,7 +174,7 @@ impl Runner {
         reader: &mut ReplyReader,
         stop: &mut Stop,
     ) -> Result<Cause, JobsError> {
-        self.report(Update::Phase(Phase::Reading));
+        self.report(Update::Phase(CallPhase::Reading));
         let headers = reply.headers().to_vec();
         self.keep_head(&headers).await;
         match self
@@ -194,7 +193,7 @@ impl Runner {
                 Err(cause) => return Ok(cause),
             };
             let (more, over) = take_ready(bytes, &mut reply);
-            let batch = reader.push(more, stop.level()).await?;
+            let batch = reader.push(more, stop.check()).await?;
             let ended = batch.as_ref().is_ok_and(|batch| batch.ended);
             if let Some(cause) = self.pass_on(batch, &mut progress, stop).await {
                 if ended && over.is_none() {
@@ -210,7 +209,7 @@ impl Runner {
         }
     }
 
-    /// Passes on what was read. Gives why nothing more is to be read, if that is so.
+    /// Reports what was read. Returns the reason to stop reading, if there is one.
     async fn pass_on(
         &self,
         batch: Result<Batch, SandboxError>,
@@ -225,11 +224,11 @@ impl Runner {
         if !batch.events.is_empty() {
             self.report(Update::Events(batch.events));
         }
-        // The parser's own error is in the outcome; more bytes would change nothing.
+        // The outcome contains the parser's own error. More input would not change it.
         if batch.over {
             return Some(Cause::End);
         }
-        // A store that is held up does not hold up the call beyond its time.
+        // A slow store must not delay the call beyond its deadline.
         match frame {
             Some(frame) => stop.until(self.keep_progress(frame)).await.err(),
             None => None,
@@ -246,7 +245,7 @@ impl Runner {
         let (finished, lost) = reader.finish(request.mode()).await?;
         let (mut cause, mut outcome) = (cause, finished.outcome);
         if let Some(error) = finished.broken {
-            // What ended the call first is what is told.
+            // Report the first cause.
             if matches!(cause, Cause::End) {
                 cause = sandbox_fault(&error);
             } else {
@@ -263,8 +262,8 @@ impl Runner {
         })
     }
 
-    /// Settles the end in the store. Where that fails, the caller still gets what came, and the capture stays
-    /// for recovery.
+    /// Settles the job in the store. If this fails, the caller still gets the result, and the capture remains for
+    /// recovery.
     async fn end(&self, read: ReadReply) -> Result<Ended, JobsError> {
         let ReadReply {
             mut outcome,
@@ -310,7 +309,7 @@ impl Runner {
         .await
     }
 
-    /// The head only serves recovery: a failure to keep it is no reason to lose the reply.
+    /// Stores the headers of the reply. Only recovery needs them, so a failure does not end the call.
     async fn keep_head(&self, headers: &[upstream::Header]) {
         let (id, text) = (self.id.clone(), head_text(headers));
         let kept = self.blocking(move |storage| Ok(storage.rows.head(&id, &text)?));
@@ -328,7 +327,7 @@ impl Runner {
     }
 
     fn report(&self, update: Update) {
-        // Nobody has to listen.
+        // The receiver may be closed.
         let _ = self.updates.send(update);
     }
 
@@ -341,14 +340,14 @@ impl Runner {
     }
 }
 
-/// What has come already, as far as it can be taken at once, and how the reply ended if it did.
+/// Returns `first` and the further bytes that are available without waiting, and how the reply ended if it did.
 fn take_ready(
     first: bytes::Bytes,
     reply: &mut Reply,
 ) -> (Vec<bytes::Bytes>, Option<Result<(), UpstreamError>>) {
     let mut size = first.len();
     let mut all = vec![first];
-    while size < TAKEN_AT_ONCE {
+    while size < MAX_READ_BYTES {
         match futures_util::FutureExt::now_or_never(reply.chunk()) {
             None => break,
             Some(Ok(Some(bytes))) => {
@@ -362,7 +361,7 @@ fn take_ready(
     (all, None)
 }
 
-/// Which progress is to be stored, and when.
+/// Decides when progress is written to the store.
 struct Progress {
     last: Option<ResearchProgress>,
     stored: Option<Instant>,
@@ -376,15 +375,15 @@ impl Progress {
         }
     }
 
-    /// The newest frame, if one came and the last that was stored is old enough. One that is held back is
-    /// in the outcome at the end, at the latest.
+    /// Returns the newest progress if there is one and the last write is old enough. The outcome contains any progress
+    /// that is not written here.
     fn due(&mut self, events: &[Event]) -> Option<ResearchProgress> {
         for event in events {
             if let EventKind::Progress(progress) = &event.kind {
                 self.last = Some(progress.into());
             }
         }
-        let recent = |at: Instant| at.elapsed() < PROGRESS_STORED_EVERY;
+        let recent = |at: Instant| at.elapsed() < PROGRESS_STORE_INTERVAL;
         if self.last.is_none() || self.stored.is_some_and(recent) {
             return None;
         }
@@ -426,7 +425,7 @@ fn end_of(
     }
 }
 
-/// The job as it would be in the store.
+/// Returns the job as it would be in the store.
 fn ended_by(mut job: Job, end: &End, storage: &Storage) -> Job {
     job.state = end.state;
     job.ended = Some(storage.clock.now());

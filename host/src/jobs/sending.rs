@@ -1,4 +1,4 @@
-//! Sending: the slot, the mark that the request is sent, and what a refusal means.
+//! The admission of each attempt to send a request, and the classification of a refusal.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,24 +8,24 @@ use tokio::time::Instant;
 use super::ledger::limiter::{Limiter, LimiterError};
 use super::model::JobId;
 use super::stored_request::guest_headers;
-use super::update::{Phase, Update};
+use super::update::{CallPhase, Update};
 use crate::answers::Answers;
 use crate::answers::{Failure, FailureKind};
 use crate::upstream::{self, NoSlot, SendLimiter, SlotFuture};
 
-/// What the upstream client asks before each attempt of one call. Once the call has its slot it is marked as sent, and
-/// only then it is sent.
+/// Admits the attempts of one call for the upstream client. It waits for a slot, marks the call as sent, and then
+/// allows the request.
 pub(super) struct CallAdmission {
     pub(super) limiter: Limiter,
     pub(super) id: JobId,
     pub(super) updates: UnboundedSender<Update>,
-    /// Whether the call is made though the store fails: nothing depends on the store but what is remembered.
+    /// Whether the call is made even if the store fails. This is the case if no budget depends on the store.
     pub(super) lenient: bool,
     pub(super) not_sent: Mutex<Option<LimiterError>>,
 }
 
 impl CallAdmission {
-    /// Returns why nothing was sent, where it was not for want of a slot.
+    /// Returns the reason why nothing was sent, if it was a cancellation or an error of the store.
     pub(super) fn not_sent(&self) -> Option<LimiterError> {
         self.not_sent
             .lock()
@@ -36,8 +36,8 @@ impl CallAdmission {
     async fn admit(&self, deadline: Instant) -> Result<(), NoSlot> {
         self.check(self.limiter.wait(&self.id, deadline).await)?;
         self.check(self.limiter.mark_sent(&self.id).await)?;
-        // Nobody has to listen.
-        let _ = self.updates.send(Update::Phase(Phase::Sent));
+        // The receiver may be closed.
+        let _ = self.updates.send(Update::Phase(CallPhase::Sent));
         Ok(())
     }
 
@@ -65,7 +65,7 @@ impl SendLimiter for CallAdmission {
     }
 }
 
-/// Returns what the component makes of a refusal.
+/// Classifies a refusal with the component.
 pub(super) fn classify(
     answers: &Answers,
     status: u16,

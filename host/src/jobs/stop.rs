@@ -1,8 +1,8 @@
-//! Whether a call is to stop before its end: because its caller, its process or, through the store, any other process
-//! asked for it, or because its time is over.
+//! Detects that a call must stop: its caller or, through the store, another process cancelled it, its process is
+//! ending, or its deadline passed.
 //!
-//! A stop is a level, not an event. One task per call watches everybody who can ask, until one of them does, and what it
-//! found stays. So no look-up is abandoned half way, and whoever reads a reply can ask at any moment, from any thread.
+//! One task per call waits for all of these. The first request is kept as a value in a watch channel, so it can be read
+//! at any time from any thread, and no lookup in the store is abandoned halfway.
 
 use std::future::{Future, pending};
 use std::pin::pin;
@@ -22,84 +22,88 @@ use super::storage::Storage;
 use super::storage::rows::Lookup;
 use crate::upstream::{CallLimits, Phase, UpstreamError};
 
-/// The store is looked at this often even where no change was announced.
-const LOOKED_AT: Duration = Duration::from_secs(1);
-/// After a look-up that failed, the next one is made after this time.
-const LOOKED_AGAIN: Duration = Duration::from_millis(100);
+/// How often the store is checked even if no change was reported.
+const STORE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// The delay after a lookup that failed.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Who asked for the stop.
+/// The source of a request to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
-    /// A person or a client, here or in another process.
+enum StopRequest {
+    /// A person or a client cancelled the job, in this or another process.
     Cancelled,
     /// The process is ending.
     Stopped,
 }
 
-/// The time that a call may take.
+/// The deadline of a call.
 #[derive(Clone, Copy, Debug)]
 struct CallTime {
     deadline: Instant,
     total: Duration,
 }
 
-/// Whether one call is to stop, and why.
+/// Detects that one call must stop.
 pub(super) struct Stop {
-    level: Level,
-    _watching: AbortOnDropHandle<()>,
+    check: StopCheck,
+    _task: AbortOnDropHandle<()>,
 }
 
-/// The same for a thread that may block. A clone is cheap.
+/// A cheaply cloned view of [`Stop`] for threads that may block.
 #[derive(Clone, Debug)]
-pub(super) struct Level {
-    asked: watch::Receiver<Option<Asked>>,
+pub(super) struct StopCheck {
+    request: watch::Receiver<Option<StopRequest>>,
     time: Option<CallTime>,
 }
 
 impl Stop {
-    /// Begins to watch. A cancellation that was stored before is found as well.
+    /// Starts to watch. A cancellation that is already stored is found as well.
     pub(super) async fn new(
         storage: Storage,
         id: JobId,
         cancel: CancellationToken,
         stopping: CancellationToken,
     ) -> Result<Self, JobsError> {
-        let (notices, listened) = (storage.notices.clone(), id.clone());
-        let changes = blocking(move || notices.listen(&listened)).await?;
-        let (sender, asked) = watch::channel(None);
-        let watching = tokio::spawn(async move {
+        let (notices, job) = (storage.notices.clone(), id.clone());
+        let changes = blocking(move || notices.listen(&job)).await?;
+        let (sender, request) = watch::channel(None);
+        let task = tokio::spawn(async move {
             let found = tokio::select! {
-                () = cancel.cancelled() => Asked::Cancelled,
-                () = stopping.cancelled() => Asked::Stopped,
-                () = cancelled_in_store(changes, storage, id) => Asked::Cancelled,
+                () = cancel.cancelled() => StopRequest::Cancelled,
+                () = stopping.cancelled() => StopRequest::Stopped,
+                () = cancelled_in_store(changes, storage, id) => StopRequest::Cancelled,
             };
             sender.send_replace(Some(found));
-            // The value is read for as long as the call runs.
+            // Keep the sender alive, so that the value can be read while the call runs.
             pending::<()>().await;
         });
         Ok(Self {
-            level: Level { asked, time: None },
-            _watching: AbortOnDropHandle::new(watching),
+            check: StopCheck {
+                request,
+                time: None,
+            },
+            _task: AbortOnDropHandle::new(task),
         })
     }
 
-    /// From now on the call's time is limited as well.
+    /// Adds the deadline of the call.
     pub(super) const fn limit(&mut self, limits: &CallLimits) {
-        self.level.time = Some(CallTime {
+        self.check.time = Some(CallTime {
             deadline: limits.deadline,
             total: limits.total,
         });
     }
 
-    /// What to ask on a thread that may block.
-    pub(super) fn level(&self) -> Level {
-        self.level.clone()
+    /// Returns a view for a thread that may block.
+    pub(super) fn check(&self) -> StopCheck {
+        self.check.clone()
     }
 
-    /// The future's value, unless the call is to stop first. A stop wins where both are there.
+    /// Returns the output of a future, or the reason to stop if the call must stop first. If both are ready, the reason
+    /// to stop is returned.
     pub(super) async fn until<T>(&mut self, future: impl Future<Output = T>) -> Result<T, Cause> {
         let future = pin!(future);
-        let time = self.level.time;
+        let time = self.check.time;
         let over = async move {
             match time {
                 Some(time) => {
@@ -111,25 +115,25 @@ impl Stop {
         };
         tokio::select! {
             biased;
-            cause = asked(&mut self.level.asked) => Err(cause),
+            cause = requested(&mut self.check.request) => Err(cause),
             cause = over => Err(cause),
             value = future => Ok(value),
         }
     }
 }
 
-impl Level {
-    /// Why the call is to stop, if it is.
+impl StopCheck {
+    /// Returns the reason to stop, if there is one now.
     pub(super) fn now(&self) -> Option<Cause> {
-        if let Some(asked) = *self.asked.borrow() {
-            return Some(asked.cause());
+        if let Some(request) = *self.request.borrow() {
+            return Some(request.cause());
         }
         let time = self.time.filter(|time| Instant::now() >= time.deadline)?;
         Some(time.over())
     }
 }
 
-impl Asked {
+impl StopRequest {
     const fn cause(self) -> Cause {
         match self {
             Self::Cancelled => Cause::Cancelled { free: false },
@@ -147,34 +151,34 @@ impl CallTime {
     }
 }
 
-async fn asked(asked: &mut watch::Receiver<Option<Asked>>) -> Cause {
-    let found = match asked.wait_for(Option::is_some).await {
+async fn requested(request: &mut watch::Receiver<Option<StopRequest>>) -> Cause {
+    let found = match request.wait_for(Option::is_some).await {
         Ok(found) => *found,
         Err(_) => None,
     };
     match found {
         Some(found) => found.cause(),
-        // The watching task is gone; only the call's time can end it now.
+        // The task task ended. Only the deadline can stop the call now.
         None => pending().await,
     }
 }
 
-/// Ends once a cancellation of the job is stored.
+/// Completes when a cancellation of the job is stored.
 async fn cancelled_in_store(mut changes: watch::Receiver<i64>, storage: Storage, id: JobId) {
     loop {
-        let (rows, looked_for) = (Arc::clone(&storage.rows), id.clone());
-        let found = blocking(move || rows.lookup(&looked_for)).await;
+        let (rows, looked_up) = (Arc::clone(&storage.rows), id.clone());
+        let found = blocking(move || rows.lookup(&looked_up)).await;
         match found {
             Ok(Lookup::Found(job)) if job.cancel.is_some() => return,
             Ok(_) => {
-                // A change that came during the look-up is still unseen here, so it is looked at next.
-                let _ = timeout(LOOKED_AT, changes.changed()).await;
+                // A change during the lookup is not yet seen, so the loop continues at once.
+                let _ = timeout(STORE_CHECK_INTERVAL, changes.changed()).await;
             }
             Err(JobsError::Store(error)) => {
                 tracing::debug!(%id, %error, "cannot look for a cancellation; trying again");
-                sleep(LOOKED_AGAIN).await;
+                sleep(RETRY_DELAY).await;
             }
-            // The runtime is ending.
+            // The runtime is shutting down.
             Err(_) => return pending().await,
         }
     }

@@ -1,5 +1,5 @@
-//! What an owner needs to carry out a call, as it is kept with the job: the request that the component built,
-//! without origin and key.
+//! The data that a process needs to run a call, as stored with the job: the request that the component built, without
+//! origin and key.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::error::JobsError;
 use crate::answers::{Header, HttpRequest, Mode};
 use crate::upstream::{self, CallKind, CallLimits, Client, Request, Timeouts};
 
-/// A built-in simulator that a detached worker is to run for itself.
+/// The simulator that a detached worker starts and calls.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Simulate {
-    /// The scenario, where one was named.
+    /// The scenario, if one was named.
     pub scenario: Option<String>,
-    /// The pace, where one was named.
+    /// The factor on the delays of the simulator, if one was set.
     pub pace: Option<f64>,
 }
 
-/// A call, ready to be sent.
+/// A call that is ready to be sent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredRequest {
     research: bool,
@@ -70,9 +70,9 @@ impl StoredRequest {
             .map_err(|error| JobsError::Defect(format!("a call cannot be stored: {error}")))
     }
 
-    /// Returns what is equal for calls that would be answered and billed alike: the same request to the same origin with
-    /// the same key. Time-outs are not part of it. It is hashed with a secret of the state folder, so it tells nobody else
-    /// which key was used. `account` is the client that would send it; none where the simulator answers.
+    /// Returns a value that is equal for calls with the same request, origin and key. Time-outs are not included. It is
+    /// an HMAC with the secret of the storage, so it does not reveal the key. `account` is the client that would send
+    /// the call; `None` for a simulated call.
     pub(super) fn fingerprint(
         &self,
         secret: &[u8],
@@ -120,7 +120,7 @@ impl StoredRequest {
         }
     }
 
-    /// The limits of the call, if it starts now.
+    /// Returns the time limits of a call that starts now.
     pub(super) fn limits(&self) -> CallLimits {
         let kind = if self.research {
             CallKind::Research
@@ -140,12 +140,12 @@ fn whole_ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The headers of a reply, kept so that its capture can be read again after a crash.
+/// Serializes the headers of a reply, so that recovery can read its capture.
 pub(super) fn head_text(headers: &[upstream::Header]) -> String {
     serde_json::to_string(headers).unwrap_or_default()
 }
 
-/// The headers of a stored head; none where there was none.
+/// Parses stored headers. Returns an empty list if no headers were stored.
 pub(super) fn headers_of(head: Option<&str>) -> Vec<Header> {
     let pairs: Vec<upstream::Header> = head
         .and_then(|text| serde_json::from_str(text).ok())
@@ -153,7 +153,7 @@ pub(super) fn headers_of(head: Option<&str>) -> Vec<Header> {
     guest_headers(&pairs)
 }
 
-/// Headers as the component takes them.
+/// Converts headers for the component.
 pub(super) fn guest_headers(pairs: &[upstream::Header]) -> Vec<Header> {
     pairs
         .iter()

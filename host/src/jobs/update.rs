@@ -1,11 +1,11 @@
-//! What a running call reports to the code that waits for it.
+//! The updates that a running call sends to its caller.
 
 use crate::answers::Event;
 
-/// The phase that a running call is in.
+/// The phase of a running call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// The call waits until the rate allows its request.
+pub enum CallPhase {
+    /// The call waits for a slot of the limiter.
     Waiting,
     /// The request is being sent, for the first time or again.
     Sent,
@@ -13,11 +13,11 @@ pub enum Phase {
     Reading,
 }
 
-/// A report from a running call.
+/// An update from a running call.
 #[derive(Clone, Debug)]
 pub enum Update {
     /// The call entered a phase.
-    Phase(Phase),
-    /// Events that the sandbox read, in the order of the reply.
+    Phase(CallPhase),
+    /// Events of the reply, in order.
     Events(Vec<Event>),
 }

@@ -1,9 +1,9 @@
-//! A worker: a process of its own in a session of its own, so that neither the death of its parent nor of the
-//! terminal reaches it. It holds no pipe of its parent's: its input is the job's lease, its output goes to a
-//! log in the state folder.
+//! The worker process of a job. It runs in its own session, so it survives the end of its parent and of the terminal.
+//! It shares no pipe with its parent: its standard input is the lease of the job, and its output goes to a log in the
+//! state folder.
 //!
-//! It is started by a process that ends at once, so it is no descendant of the process that wanted it: some MCP clients
-//! (opencode 1.18.33) end all descendants of their servers when they leave.
+//! An intermediate process starts the worker and exits at once, so the worker is not a descendant of the process that
+//! requested it. Some MCP clients (opencode 1.18.33) kill all descendants of their servers when they exit.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -22,29 +22,29 @@ use super::storage::error::StoreError;
 use super::storage::folder::state_dir::private_append;
 use super::storage::leases::HeldLease;
 
-/// The hidden command that starts a worker and ends.
+/// The hidden command of the intermediate process, which starts a worker and exits.
 const START: &str = "start-worker";
 
-/// What a worker is called in a list of processes.
+/// The name of a worker in process lists.
 const PROGRAM: &str = "glovebox";
 /// The hidden command that a worker runs.
 const COMMAND: &str = "worker";
 
-/// How a worker is started. What it needs to know, the key included, is in its environment; its arguments are
-/// the command and the job's id, which everybody on the machine may read.
+/// How a worker is started. Its configuration, including the key, is passed in the environment. All users of the
+/// machine can read its arguments, so these are only the command and the id of the job.
 #[derive(Clone)]
 pub struct WorkerCommand {
     /// The program.
     pub program: PathBuf,
-    /// Its whole environment; nothing else is passed on.
+    /// The complete environment of the worker.
     pub env: Vec<(OsString, OsString)>,
-    /// What is added when a worker is started, because it costs something to find out.
+    /// Variables that are added when a worker is started, because reading them is expensive.
     pub late_env: Option<LateEnvironment>,
-    /// Where the logs of workers are.
+    /// The logs of the workers.
     pub logs: WorkerLogs,
 }
 
-/// The logs of workers on this machine: a file per job.
+/// The logs of workers on this machine, one file per job.
 #[derive(Clone, Debug)]
 pub struct WorkerLogs {
     folder: PathBuf,
@@ -61,16 +61,16 @@ impl WorkerLogs {
         self.folder.join(format!("{id}.log"))
     }
 
-    /// Removes the log of a job, if nothing is in it.
+    /// Removes the log of a job if it is empty.
     pub(super) fn remove_if_empty(&self, id: &JobId) {
         let log = self.path(id);
         if fs::metadata(&log).is_ok_and(|metadata| metadata.len() == 0) {
-            // Otherwise it stays until its job is removed.
+            // If this fails, the log is removed together with its job.
             let _ = fs::remove_file(log);
         }
     }
 
-    /// Removes the log of a job. One that is not there is no error.
+    /// Removes the log of a job. A missing log is not an error.
     pub(super) fn remove(&self, id: &JobId) -> Result<(), StoreError> {
         let log = self.path(id);
         match fs::remove_file(&log) {
@@ -82,10 +82,10 @@ impl WorkerLogs {
     }
 }
 
-/// Gives variables when they are needed.
+/// Returns environment variables when a worker is started.
 pub type LateEnvironment = Arc<dyn Fn() -> Vec<(OsString, OsString)> + Send + Sync>;
 
-/// Without the values: the key is among them.
+/// Omits the values, because they include the key.
 impl fmt::Debug for WorkerCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.env.iter().map(|(name, _)| name).collect();
@@ -97,7 +97,8 @@ impl fmt::Debug for WorkerCommand {
 }
 
 impl WorkerCommand {
-    /// This program again, with those variables of this process that `passed` names, and `set` over them.
+    /// Returns a command that runs this program with the variables of this process that `passed` selects, overridden by
+    /// `set`.
     #[must_use]
     pub fn this_program(
         passed: impl Fn(&OsStr) -> bool,
@@ -123,7 +124,7 @@ impl WorkerCommand {
     }
 }
 
-/// The file that this process runs, even if it was replaced or removed meanwhile.
+/// Returns the path of the running executable. It works even if the file was replaced or removed.
 fn this_program() -> PathBuf {
     let by_link = PathBuf::from("/proc/self/exe");
     if by_link.exists() {
@@ -140,17 +141,17 @@ pub(super) struct Started {
 }
 
 impl Started {
-    /// Waits for the worker's end on a thread of its own, so that no zombie stays while this process lives.
+    /// Waits for the worker on a thread, so that it does not remain as a zombie process.
     pub(super) fn reap(&mut self) {
         let Some(mut child) = self.child.take() else {
             return;
         };
         let waiting = thread::Builder::new().name("worker-reaper".to_owned());
-        // Without a thread the zombie stays until this process ends; the worker is not affected.
+        // Without the thread the zombie remains until this process ends. The worker is not affected.
         let _ = waiting.spawn(move || child.wait());
     }
 
-    /// Ends the worker.
+    /// Kills the worker.
     pub(super) fn kill(&mut self) {
         if let Some(child) = &mut self.child
             && let Err(error) = child.start_kill()
@@ -168,10 +169,10 @@ impl Started {
     }
 }
 
-/// Starts the worker itself, which has this process's environment, input and output. This process should then end.
+/// Starts the worker with the environment, input and output of this process. The caller should exit afterwards.
 ///
 /// # Errors
-/// When the system starts no process.
+/// If the process cannot be started.
 pub fn start_apart(id: &JobId) -> io::Result<()> {
     let mut wrapped = CommandWrap::with_new(this_program(), |process| {
         name(process).arg(COMMAND).arg(id.as_str());
@@ -181,7 +182,7 @@ pub fn start_apart(id: &JobId) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the process the program's name, which the path that it is started by may not be.
+/// Sets the name of the process, because the path of the executable may have another name.
 #[cfg(unix)]
 fn name(process: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
@@ -193,7 +194,7 @@ fn name(process: &mut Command) -> &mut Command {
     process
 }
 
-/// Starts what starts the worker of a job, and shares the lease with it.
+/// Starts the intermediate process for the worker of a job and shares the lease with it.
 pub(super) fn start(
     command: &WorkerCommand,
     id: &JobId,

@@ -1,4 +1,4 @@
-//! Words for agents, which have no shell: they can set no flag of the command line.
+//! Rewrites messages for agents, which cannot set flags of the command line.
 
 /// Returns the text with every flag such as `--timeout-idle` replaced by the setting that it sets, which a person can
 /// also set in the environment of the server or in its file of settings.
@@ -15,7 +15,7 @@ pub fn without_flags(text: &str) -> String {
             .unwrap_or(flag.len());
         let (name, after) = flag.split_at(name_ends);
         words.push_str(before);
-        // A dash within a word or on its own is no flag.
+        // A dash within a word or by itself is not a flag.
         if dashes == 2 && !name.is_empty() && !before.ends_with(char::is_alphanumeric) {
             words.push_str("the setting ");
             words.push_str(&name.replace('-', "_"));

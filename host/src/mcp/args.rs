@@ -1,59 +1,59 @@
-//! Tool arguments: what a tool takes, the schema that says so, and reading what a model really sends.
+//! Tool arguments: the parameters of a tool, their schema, and reading what a model sends.
 //!
 //! Models send `"4"` for 4, `"true"` for true, `en_US` for `en-us`, and null, `"null"` or an empty string for what they
-//! leave out, and clients add arguments of their own. All of that is understood; what is not is named, all of it at
-//! once, so that one retry suffices.
+//! leave out, and clients add arguments of their own. All of that is accepted. Everything else is refused in one message,
+//! so that one retry suffices.
 
 use serde_json::{Map, Value, json};
 
 use crate::answers::question::Range;
 use crate::secrets;
 
-/// What a parameter is.
+/// The kind of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Text that may not be blank where it is required.
     Text,
-    /// Two letters, or `ALL`. The component checks it too; here it is named together with all else.
+    /// Two letters, or `ALL`. The component checks it too; checked here, it is in the same message as all other problems.
     Country,
     /// A language code such as `en` or `pt-br`.
     Language,
     /// One of a few words.
-    Word(&'static [&'static str]),
+    OneOf(&'static [&'static str]),
     /// True or false.
-    Flag,
+    Boolean,
     /// A whole number within bounds, both included.
-    Whole(i64, i64),
-    /// A whole number; one beyond these bounds stands for the nearer bound, and the result says so.
-    Clamped(i64, i64),
+    Integer(i64, i64),
+    /// A whole number. One beyond these bounds is taken as the nearer bound, and the result says so.
+    ClampedInteger(i64, i64),
 }
 
-/// The value of a parameter that was left out.
+/// Whether a parameter can be left out, and what holds then.
 #[derive(Clone, Copy, Debug)]
-pub enum Absent {
-    /// An error.
-    Refused,
-    /// Left out of the call too.
-    Nothing,
-    /// This flag.
-    Flag(bool),
-    /// This number.
-    Whole(i64),
+pub enum Presence {
+    /// It must be given.
+    Required,
+    /// It may be left out.
+    Optional,
+    /// It may be left out, and has this value then.
+    DefaultBoolean(bool),
+    /// It may be left out, and has this value then.
+    DefaultInteger(i64),
 }
 
 impl Kind {
-    /// A whole number of this range.
+    /// Returns the kind of whole numbers in a range.
     #[must_use]
     pub const fn within(range: Range) -> Self {
-        Self::Whole(range.least, range.most)
+        Self::Integer(range.least, range.most)
     }
 }
 
-impl Absent {
-    /// The default of this range.
+impl Presence {
+    /// Returns the default of a range.
     #[must_use]
     pub const fn default_of(range: Range) -> Self {
-        Self::Whole(range.default)
+        Self::DefaultInteger(range.default)
     }
 }
 
@@ -62,15 +62,15 @@ impl Absent {
 pub struct Param {
     /// Its name, as people have it in their configurations.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What holds where it is left out.
-    pub absent: Absent,
+    /// Whether it can be left out.
+    pub presence: Presence,
     /// One short line for the model.
-    pub about: &'static str,
+    pub description: &'static str,
 }
 
-/// The input schema of a tool: flat and closed, in the small part of JSON Schema that every client takes.
+/// Returns the input schema of a tool: flat and closed, in the small part of JSON Schema that every client accepts.
 #[must_use]
 pub fn schema(params: &[Param]) -> Map<String, Value> {
     let properties: Map<String, Value> = params
@@ -93,50 +93,54 @@ pub fn schema(params: &[Param]) -> Map<String, Value> {
 }
 
 const fn is_required(param: &Param) -> bool {
-    matches!(param.absent, Absent::Refused)
+    matches!(param.presence, Presence::Required)
 }
 
 fn property(param: &Param) -> Value {
     let mut property = match param.kind {
         Kind::Text | Kind::Country | Kind::Language => json!({ "type": "string" }),
-        Kind::Word(words) => json!({ "type": "string", "enum": words }),
-        Kind::Flag => json!({ "type": "boolean" }),
-        Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        // Bounds in the schema would have clients refuse what is understood here.
-        Kind::Clamped(..) => json!({ "type": "integer" }),
+        Kind::OneOf(words) => json!({ "type": "string", "enum": words }),
+        Kind::Boolean => json!({ "type": "boolean" }),
+        Kind::Integer(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+        // With bounds in the schema, clients would refuse values that are accepted here.
+        Kind::ClampedInteger(..) => json!({ "type": "integer" }),
     };
     if let Some(object) = property.as_object_mut() {
-        match param.absent {
-            Absent::Flag(flag) => object.insert("default".into(), flag.into()),
-            Absent::Whole(number) => object.insert("default".into(), number.into()),
-            Absent::Refused | Absent::Nothing => None,
+        match param.presence {
+            Presence::DefaultBoolean(flag) => object.insert("default".into(), flag.into()),
+            Presence::DefaultInteger(number) => object.insert("default".into(), number.into()),
+            Presence::Required | Presence::Optional => None,
         };
-        let about = description(param);
-        if !about.is_empty() {
-            object.insert("description".into(), about.into());
+        let text = description(param);
+        if !text.is_empty() {
+            object.insert("description".into(), text.into());
         }
     }
     property
 }
 
-/// What a parameter is, with its range and its default: some clients drop both from the schema.
+/// Returns the description of a parameter with its range and default: some clients drop both from the schema.
 fn description(param: &Param) -> String {
     let range = match param.kind {
-        Kind::Whole(least, most) | Kind::Clamped(least, most) => Some(format!("{least} to {most}")),
-        Kind::Text | Kind::Country | Kind::Language | Kind::Word(_) | Kind::Flag => None,
+        Kind::Integer(least, most) | Kind::ClampedInteger(least, most) => {
+            Some(format!("{least} to {most}"))
+        }
+        Kind::Text | Kind::Country | Kind::Language | Kind::OneOf(_) | Kind::Boolean => None,
     };
-    let default = match param.absent {
-        Absent::Flag(flag) => Some(format!("default {flag}")),
-        Absent::Whole(number) => Some(format!("default {number}")),
-        Absent::Refused | Absent::Nothing => None,
+    let default = match param.presence {
+        Presence::DefaultBoolean(flag) => Some(format!("default {flag}")),
+        Presence::DefaultInteger(number) => Some(format!("default {number}")),
+        Presence::Required | Presence::Optional => None,
     };
     let bounds: Vec<String> = range.into_iter().chain(default).collect();
-    let parts = [param.about.to_owned(), bounds.join(", ")];
+    let parts = [param.description.to_owned(), bounds.join(", ")];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("; ")
 }
 
-/// The arguments of a call, read, with defaults in place.
+/// The arguments of a call, with defaults filled in.
 #[derive(Clone, Debug, Default)]
 pub struct Args {
     values: Map<String, Value>,
@@ -180,27 +184,34 @@ impl Args {
         }
     }
 
-    /// What a result has to say of the arguments.
+    /// Returns the arguments as JSON, in one form for all that mean the same.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        // The members of a map are in the order of their names.
+        Value::Object(self.values.clone()).to_string()
+    }
+
+    /// Returns what a result has to say about the arguments.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// A text argument.
+    /// Returns a text argument.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.values.get(name).and_then(Value::as_str)
     }
 
-    /// A flag.
+    /// Returns a true-or-false argument.
     #[must_use]
-    pub fn flag(&self, name: &str) -> Option<bool> {
+    pub fn boolean(&self, name: &str) -> Option<bool> {
         self.values.get(name).and_then(Value::as_bool)
     }
 
-    /// A whole number.
+    /// Returns a whole number.
     #[must_use]
-    pub fn whole(&self, name: &str) -> Option<i64> {
+    pub fn integer(&self, name: &str) -> Option<i64> {
         self.values.get(name).and_then(Value::as_i64)
     }
 }
@@ -209,7 +220,7 @@ impl Args {
 /// second.
 const FROM_CLIENTS: [&str; 2] = ["wait_for_previous", "task_progress"];
 
-/// Returns whether an argument is the client's own, to be ignored: a known one, or one that its name marks as private.
+/// Returns whether an argument comes from the client itself and is ignored: a known one, or one whose name begins with `_`.
 fn is_from_client(name: &str) -> bool {
     name.starts_with('_') || FROM_CLIENTS.contains(&name)
 }
@@ -245,7 +256,7 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
     let given = match given {
         None | Some(Value::Null) => return left_out(param),
         Some(Value::String(text)) if text.trim().is_empty() => return left_out(param),
-        // A required text may well be this word.
+        // A required text may be this word.
         Some(Value::String(text)) if text.trim() == "null" && !is_required(param) => {
             return left_out(param);
         }
@@ -255,21 +266,21 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
         Kind::Text => text(given).map(Value::String),
         Kind::Country => text(given).and_then(country).map(Value::String),
         Kind::Language => text(given).and_then(language).map(Value::String),
-        Kind::Word(words) => word(words, given).map(Value::from),
-        Kind::Flag => flag(given).map(Value::Bool),
-        Kind::Whole(least, most) => whole(given)
+        Kind::OneOf(words) => word(words, given).map(Value::from),
+        Kind::Boolean => flag(given).map(Value::Bool),
+        Kind::Integer(least, most) => whole(given)
             .filter(|number| (least..=most).contains(number))
             .map(Value::from),
-        Kind::Clamped(..) => whole(given).map(Value::from),
+        Kind::ClampedInteger(..) => whole(given).map(Value::from),
     };
     read.map(Some).ok_or_else(|| {
         let must = match param.kind {
             Kind::Text => "text".to_owned(),
             Kind::Country => "a two-letter country code, or ALL".to_owned(),
             Kind::Language => "a language code such as en or pt-br".to_owned(),
-            Kind::Word(words) => format!("one of {}", words.join(", ")),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Whole(least, most) | Kind::Clamped(least, most) => {
+            Kind::OneOf(words) => format!("one of {}", words.join(", ")),
+            Kind::Boolean => "true or false".to_owned(),
+            Kind::Integer(least, most) | Kind::ClampedInteger(least, most) => {
                 format!("a whole number from {least} to {most}")
             }
         };
@@ -277,9 +288,9 @@ fn value_of(param: &Param, given: Option<&Value>) -> Result<Option<Value>, Strin
     })
 }
 
-/// The value within the bounds of its parameter, and what is said where it was not.
+/// Returns the value within the bounds of its parameter, and a note where it was changed.
 fn clamped(param: &Param, value: Value) -> (Value, Option<String>) {
-    let (Kind::Clamped(least, most), Some(number)) = (param.kind, value.as_i64()) else {
+    let (Kind::ClampedInteger(least, most), Some(number)) = (param.kind, value.as_i64()) else {
         return (value, None);
     };
     let nearest = number.clamp(least, most);
@@ -291,14 +302,14 @@ fn clamped(param: &Param, value: Value) -> (Value, Option<String>) {
 }
 
 fn left_out(param: &Param) -> Result<Option<Value>, String> {
-    match param.absent {
-        Absent::Refused => Err(format!(
+    match param.presence {
+        Presence::Required => Err(format!(
             "`{}` is required and must not be blank",
             param.name
         )),
-        Absent::Nothing => Ok(None),
-        Absent::Flag(flag) => Ok(Some(flag.into())),
-        Absent::Whole(number) => Ok(Some(number.into())),
+        Presence::Optional => Ok(None),
+        Presence::DefaultBoolean(flag) => Ok(Some(flag.into())),
+        Presence::DefaultInteger(number) => Ok(Some(number.into())),
     }
 }
 
@@ -318,7 +329,7 @@ fn country(text: String) -> Option<String> {
     (letters && text.len() == 2).then_some(text)
 }
 
-/// Returns a language code in the form that the upstream takes: a locale's underscore and upper case are understood.
+/// Returns a language code in the form that the upstream takes, also from a locale such as `en_US`.
 fn language(text: String) -> Option<String> {
     let text = text.replace('_', "-").to_ascii_lowercase();
     let mut parts = text.split('-');
@@ -361,7 +372,7 @@ fn whole(given: &Value) -> Option<i64> {
     }
 }
 
-/// Beyond this a float no longer holds every whole number, so it cannot be meant as one.
+/// The largest float below which every whole number is exact. A larger one is not taken as a whole number.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 #[allow(clippy::cast_possible_truncation)]
@@ -378,44 +389,44 @@ mod tests {
         Param {
             name: "query",
             kind: Kind::Text,
-            absent: Absent::Refused,
-            about: "What",
+            presence: Presence::Required,
+            description: "What",
         },
         Param {
             name: "country",
             kind: Kind::Country,
-            absent: Absent::Nothing,
-            about: "",
+            presence: Presence::Optional,
+            description: "",
         },
         Param {
             name: "language",
             kind: Kind::Language,
-            absent: Absent::Nothing,
-            about: "",
+            presence: Presence::Optional,
+            description: "",
         },
         Param {
             name: "rounds",
-            kind: Kind::Whole(1, 5),
-            absent: Absent::Whole(4),
-            about: "",
+            kind: Kind::Integer(1, 5),
+            presence: Presence::DefaultInteger(4),
+            description: "",
         },
         Param {
             name: "think",
-            kind: Kind::Flag,
-            absent: Absent::Flag(true),
-            about: "",
+            kind: Kind::Boolean,
+            presence: Presence::DefaultBoolean(true),
+            description: "",
         },
         Param {
             name: "pause",
-            kind: Kind::Clamped(0, 50),
-            absent: Absent::Whole(0),
-            about: "Seconds",
+            kind: Kind::ClampedInteger(0, 50),
+            presence: Presence::DefaultInteger(0),
+            description: "Seconds",
         },
         Param {
             name: "state",
-            kind: Kind::Word(&["done"]),
-            absent: Absent::Nothing,
-            about: "",
+            kind: Kind::OneOf(&["done"]),
+            presence: Presence::Optional,
+            description: "",
         },
     ];
 
@@ -432,8 +443,8 @@ mod tests {
                 )
                 .unwrap();
                 assert_eq!(args.text("query"), Some("q"));
-                assert_eq!(args.whole("rounds"), Some(3));
-                assert_eq!(args.flag("think"), Some(false));
+                assert_eq!(args.integer("rounds"), Some(3));
+                assert_eq!(args.boolean("think"), Some(false));
                 assert_eq!(args.text("state"), Some("done"));
             }
         }
@@ -444,8 +455,8 @@ mod tests {
             .unwrap();
             assert_eq!(args.text("query"), Some("null"));
             assert_eq!(args.text("language"), None);
-            assert_eq!(args.whole("rounds"), Some(4));
-            assert_eq!(args.flag("think"), Some(true));
+            assert_eq!(args.integer("rounds"), Some(4));
+            assert_eq!(args.boolean("think"), Some(true));
             assert_eq!(args.text("country"), None);
         }
     }
@@ -489,7 +500,7 @@ mod tests {
             (json!(-1), 0, true),
         ] {
             let args = read(json!({"query": "q", "pause": given})).unwrap();
-            assert_eq!(args.whole("pause"), Some(taken));
+            assert_eq!(args.integer("pause"), Some(taken));
             assert_eq!(args.notes().len(), usize::from(said), "{args:?}");
         }
         assert!(read(json!({"query": "q", "pause": "long"})).is_err());

@@ -1,4 +1,4 @@
-//! Completion of what a person types into a client: ids of researches, and arguments of prompts.
+//! Completion of what a person types into a client: ids of research jobs, and arguments of prompts.
 
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
@@ -8,19 +8,19 @@ use super::prompts::{CITED_ANSWER, DEEP_RESEARCH, DEPTHS};
 use super::resources::{RESULT, STREAM};
 use crate::jobs::Filter;
 
-/// Languages worth offering; any other can be typed.
+/// Languages that are offered. Others can be typed.
 const LANGUAGES: &[&str] = &[
     "ar", "de", "en", "es", "fr", "hi", "it", "ja", "ko", "nl", "pl", "pt-br", "ru", "sv", "tr",
     "zh-hans",
 ];
 
-/// Countries worth offering; any other can be typed.
+/// Countries that are offered. Others can be typed.
 const COUNTRIES: &[&str] = &[
     "ALL", "AR", "AU", "BR", "CA", "CH", "CN", "DE", "ES", "FR", "GB", "IN", "IT", "JP", "KR",
     "MX", "NL", "PL", "SE", "US",
 ];
 
-/// Completes a value.
+/// Returns the completions of a value.
 ///
 /// # Errors
 /// When there is nothing of that name to complete.

@@ -1,14 +1,14 @@
-//! Fits structured content into a number of bytes: long texts are cut, and long lists end early. What was left out is told.
+//! Fits structured content into a number of bytes: long texts are cut, and long lists end early. What was left out is reported.
 
 use serde_json::{Map, Value};
 
-/// What stands at the end of a cut text.
+/// The end of a text that was cut.
 const CUT: &str = "…";
-/// Parts that are named as cut; more would themselves be a list without bound.
+/// The most parts that are named as cut, so that the report is bounded too.
 const NAMED: usize = 3;
 
-/// Shrinks a value to at most `room` bytes as JSON, and returns what was left out, in words; nothing where it fitted.
-/// A number or a flag stays even where it alone is more.
+/// Shrinks a value to at most `room` bytes as JSON. Returns a text about what was left out, or nothing where the value fitted.
+/// Numbers and booleans are never removed.
 #[must_use]
 pub fn fit(value: &mut Value, room: usize) -> Option<String> {
     let mut cuts = Vec::new();
@@ -25,7 +25,7 @@ pub fn fit(value: &mut Value, room: usize) -> Option<String> {
     Some(words)
 }
 
-/// The bytes of a value as JSON.
+/// Returns the bytes of a value as JSON.
 #[must_use]
 pub fn size(value: &Value) -> usize {
     struct Count(usize);
@@ -74,7 +74,7 @@ fn cut(text: &mut String, room: usize, path: &str, cuts: &mut Vec<String>) {
     cuts.push(format!("{path}: {} of {total} bytes", total - end));
 }
 
-/// The bytes of a character in JSON.
+/// Returns the bytes of a character in JSON.
 const fn escaped(letter: char) -> usize {
     match letter {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -105,7 +105,7 @@ fn shorten(items: &mut Vec<Value>, room: usize, path: &str, cuts: &mut Vec<Strin
     }
 }
 
-/// Gives every member what it needs where that is less than an equal share, and shares the rest among the others.
+/// Shrinks the members of an object: one that needs less than an equal share keeps what it needs, the others share the rest.
 fn share(members: &mut Map<String, Value>, room: usize, path: &str, cuts: &mut Vec<String>) {
     const BRACES: usize = 2;
     const COLON_AND_COMMA: usize = 2;
@@ -161,9 +161,9 @@ mod tests {
         fn whatever_it_is_fits_and_says_what_was_left_out(list in prop::collection::vec(value(), 0..40), room in 300_usize..4000) {
             let whole = json!({ "state": "done", "jobs": list });
             let mut fitted = whole.clone();
-            let told = fit(&mut fitted, room);
+            let cut = fit(&mut fitted, room);
             prop_assert!(size(&fitted) <= room, "{} of {room}", size(&fitted));
-            prop_assert_eq!(told.is_some(), fitted != whole);
+            prop_assert_eq!(cut.is_some(), fitted != whole);
             prop_assert_eq!(&fitted["state"], "done");
         }
     }
@@ -173,13 +173,13 @@ mod tests {
         let sources: Vec<Value> = (0..1000).map(|n| json!({ "number": n })).collect();
         let mut value =
             json!({ "state": "done", "outcome": { "sources": sources, "answer": "short" } });
-        let told = fit(&mut value, 500).unwrap();
+        let cut = fit(&mut value, 500).unwrap();
         let kept = value["outcome"]["sources"].as_array().unwrap().len();
-        assert_eq!(told, format!("outcome.sources: {} of 1000", 1000 - kept));
+        assert_eq!(cut, format!("outcome.sources: {} of 1000", 1000 - kept));
         assert!(kept > 10, "{kept}");
         assert_eq!(value["outcome"]["answer"], "short");
         let mut text = json!({ "answer": "é\"\n\u{1}".repeat(100) });
-        let told = fit(&mut text, 100).unwrap();
-        assert!(size(&text) <= 100 && told.starts_with("answer: "), "{text}");
+        let cut = fit(&mut text, 100).unwrap();
+        assert!(size(&text) <= 100 && cut.starts_with("answer: "), "{text}");
     }
 }

@@ -1,11 +1,14 @@
-//! What MCP clients see: tools, tasks, resources, prompts. No transport is known here.
+//! The MCP server, independent of the transport: tools, tasks, resources and prompts.
 //!
-//! [`Service`] is one for a process, [`Server`] one for a connection. [`Guarded`] is what a transport serves: a
-//! [`Server`] whose panics become errors.
+//! There is one [`Service`] in a process and one [`Server`] for each connection. Transports serve a [`Guarded`], a
+//! [`Server`] that answers requests whose handling panics.
 
+mod admission;
 mod agent_text;
 mod args;
 mod completion;
+mod elicitation;
+mod families;
 mod fit;
 mod notices;
 mod panic_guard;
@@ -17,15 +20,18 @@ mod server;
 mod service;
 mod structured;
 mod structured_part;
-mod table;
 mod task;
 mod tasks;
+mod tool;
 mod tool_call;
 mod tools;
 
+pub use args::{Args, Kind, Param, Presence};
+pub use families::{FAMILIES, Families, Family, ResultBounds};
 pub use panic_guard::Guarded;
-pub use reply::{LEAST_OUTPUT_BYTES, OUTPUT_BYTES};
+pub use reply::{LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Reply, ToolResult};
 pub use server::Server;
 pub use service::{Config, KeyState, Runs, Service};
 pub use structured::{CLIENTS, Client, Shows, Structured};
-pub use table::{Hints, Policy, TOOLS, Tool};
+pub use tool::{Hints, Run, Spending, Tool};
+pub use tool_call::ToolCall;

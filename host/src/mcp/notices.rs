@@ -1,32 +1,36 @@
-//! Notices that a resource changed: `resources/subscribe` in the older era, `subscriptions/listen` in the newer.
+//! Notices that a resource or a list changed: `resources/subscribe` up to 2025-11-25, `subscriptions/listen` in 2026-07-28.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, watch};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Service;
 use super::resources::Address;
 use crate::jobs::Watch;
+use crate::policy::Policy;
 
-/// The least time between two notices of one resource. Whoever hears one reads the resource again.
+/// The least time between two notices of one resource. A client reads the resource again after each.
 const APART: Duration = Duration::from_secs(1);
 
-/// The least time between two notices that the list of resources changed. Some clients print each.
+/// The least time between two notices that the list of resources changed. Some clients print each one.
 const LISTS_APART: Duration = Duration::from_secs(5);
+
+/// The least time between two notices that the list of tools changed.
+const TOOL_LISTS_APART: Duration = Duration::from_millis(250);
 
 /// The most resources that one connection may follow.
 const FOLLOWED: usize = 100;
 
-/// The notices of one connection. What it started ends with it.
+/// The notices of one connection. Its tasks end when it is dropped.
 #[derive(Debug)]
 pub struct Notices {
     service: Service,
@@ -38,7 +42,7 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// No notices yet.
+    /// Returns the notices of a connection that has no subscription yet.
     #[must_use]
     pub fn new(service: Service, leaving: CancellationToken) -> Self {
         let open = leaving.child_token();
@@ -52,11 +56,12 @@ impl Notices {
         }
     }
 
-    /// The part of a filter that is served: resources of this server, and new ones.
+    /// Returns the part of a filter that is served.
     #[must_use]
     pub fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = requested.resources_list_changed;
+        accepted.tools_list_changed = requested.tools_list_changed;
         accepted.resource_subscriptions = requested.resource_subscriptions.as_ref().map(|uris| {
             let ours = uris.iter().filter(|uri| Address::parse(uri).is_some());
             ours.take(FOLLOWED).cloned().collect()
@@ -83,17 +88,26 @@ impl Notices {
                 }
             });
         let lists = async {
-            let mut made = self.service.made();
-            while accepted.resources_list_changed == Some(true) && heard(&mut made).await {
+            let mut new_jobs = self.service.new_jobs();
+            while accepted.resources_list_changed == Some(true) && new_job(&mut new_jobs).await {
                 if sink.notify_resource_list_changed().await.is_err() {
                     return;
                 }
                 tokio::time::sleep(LISTS_APART).await;
             }
         };
+        let tools = async {
+            let mut lists = ToolLists::new(&self.service);
+            while accepted.tools_list_changed == Some(true) && lists.changed().await {
+                if sink.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(TOOL_LISTS_APART).await;
+            }
+        };
         let all = async {
-            tokio::join!(join_all(updates), lists);
-            // The subscription stays, although nothing of it can change any more.
+            tokio::join!(join_all(updates), lists, tools);
+            // The subscription stays open although nothing in it can change any more.
             std::future::pending::<()>().await;
         };
         tokio::select! {
@@ -103,7 +117,7 @@ impl Notices {
         }
     }
 
-    /// Follows a resource, in the older era.
+    /// Subscribes to a resource, up to 2025-11-25.
     ///
     /// # Errors
     /// When there is no such resource, or too many are followed.
@@ -133,7 +147,7 @@ impl Notices {
         Ok(())
     }
 
-    /// Follows a resource no longer.
+    /// Ends the subscription to a resource.
     pub fn unsubscribe(&self, uri: &str) {
         self.followed
             .lock()
@@ -141,18 +155,31 @@ impl Notices {
             .remove(uri);
     }
 
-    /// Tells the client of new jobs from its first list of resources on, in the older era.
+    /// Notifies the client of new jobs after it first listed the resources, up to 2025-11-25.
     pub fn resources_listed(&self, peer: Peer<RoleServer>) {
         if self.listed.swap(true, Ordering::Relaxed) {
             return;
         }
-        let mut made = self.service.made();
+        let mut new_jobs = self.service.new_jobs();
         tokio::spawn(self.open.clone().run_until_cancelled_owned(async move {
-            while heard(&mut made).await {
+            while new_job(&mut new_jobs).await {
                 if peer.notify_resource_list_changed().await.is_err() {
                     return;
                 }
                 tokio::time::sleep(LISTS_APART).await;
+            }
+        }));
+    }
+
+    /// Notifies the client of every change of the list of tools, up to 2025-11-25.
+    pub fn tools_shown(&self, peer: Peer<RoleServer>) {
+        let mut lists = ToolLists::new(&self.service);
+        tokio::spawn(self.open.clone().run_until_cancelled_owned(async move {
+            while lists.changed().await {
+                if peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+                tokio::time::sleep(TOOL_LISTS_APART).await;
             }
         }));
     }
@@ -163,15 +190,43 @@ impl Notices {
     }
 }
 
+/// The list of tools that the client knows.
+struct ToolLists {
+    policy: watch::Receiver<Arc<Policy>>,
+    known: Vec<&'static str>,
+}
+
+impl ToolLists {
+    fn new(service: &Service) -> Self {
+        let mut policy = service.control().changes();
+        let known = policy.borrow_and_update().listed();
+        Self { policy, known }
+    }
+
+    /// Waits until the list differs. Returns false where the policy cannot change any more.
+    async fn changed(&mut self) -> bool {
+        loop {
+            let now = self.policy.borrow_and_update().listed();
+            if now != self.known {
+                self.known = now;
+                return true;
+            }
+            if self.policy.changed().await.is_err() {
+                return false;
+            }
+        }
+    }
+}
+
 async fn changed(watch: &mut Watch) -> bool {
     matches!(watch.next().await, Ok(Some(_)))
 }
 
-/// Waits for a new job. All that are there by then are one piece of news.
-async fn heard(made: &mut broadcast::Receiver<()>) -> bool {
-    match made.recv().await {
+/// Waits for a new job. Several at once count as one.
+async fn new_job(new_jobs: &mut broadcast::Receiver<()>) -> bool {
+    match new_jobs.recv().await {
         Ok(()) | Err(RecvError::Lagged(_)) => {
-            *made = made.resubscribe();
+            *new_jobs = new_jobs.resubscribe();
             true
         }
         Err(RecvError::Closed) => false,

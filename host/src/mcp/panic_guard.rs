@@ -1,4 +1,4 @@
-//! A handler whose panics are answered: the library would leave the client waiting for ever.
+//! A handler that answers requests whose handling panics. Without it, the library never answers them.
 
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
@@ -10,7 +10,7 @@ use rmcp::{ErrorData, RoleServer};
 
 use super::Server;
 
-/// A [`Server`] that answers -32603 where a handler panics. The panic itself is told on standard error.
+/// A [`Server`] that answers -32603 where a handler panics. The panic message is on standard error.
 #[derive(Debug)]
 pub struct Guarded(pub Server);
 
@@ -41,7 +41,7 @@ impl Service<RoleServer> for Guarded {
     }
 }
 
-/// The future's result, or -32603 where it panics.
+/// Returns the future's result, or error -32603 where it panics.
 async fn caught<T>(future: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
     AssertUnwindSafe(future).catch_unwind().await.unwrap_or_else(|_| {
         Err(ErrorData::internal_error(

@@ -1,4 +1,4 @@
-//! Prompts: two ways to ask that a person can pick in a client.
+//! The prompts that a person can pick in a client.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -7,13 +7,13 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-/// Deep research, step by step.
+/// The name of the prompt for deep research.
 pub const DEEP_RESEARCH: &str = "deep_research";
 
-/// A short answer with its sources.
+/// The name of the prompt for a short answer with sources.
 pub const CITED_ANSWER: &str = "cited_answer";
 
-/// How deep a research goes: the word, and the caps that it stands for.
+/// The depths of research: the word, and the limits that it stands for.
 pub const DEPTHS: &[(&str, &str)] = &[
     (
         "quick",
@@ -26,7 +26,7 @@ pub const DEPTHS: &[(&str, &str)] = &[
     ),
 ];
 
-/// All prompts.
+/// Returns all prompts.
 #[must_use]
 pub fn list() -> ListPromptsResult {
     let argument = |name: &str, about: &str, required: bool| {
@@ -57,7 +57,7 @@ pub fn list() -> ListPromptsResult {
     ])
 }
 
-/// A prompt, filled in.
+/// Returns a prompt with its arguments filled in.
 ///
 /// # Errors
 /// When there is no such prompt, or an argument is missing or unknown.
@@ -113,7 +113,7 @@ fn cited_answer(given: &Given<'_>) -> Result<String, ErrorData> {
     Ok(text)
 }
 
-/// The arguments of a prompt, which are strings by the protocol.
+/// Returns the arguments of a prompt. The protocol allows strings only.
 struct Given<'a>(Option<&'a serde_json::Map<String, Value>>);
 
 impl Given<'_> {

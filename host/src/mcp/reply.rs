@@ -1,65 +1,71 @@
-//! What a tool says: text that stands alone, structured content beside it, and both within their bounds.
+//! Results of tools: text that needs nothing else, and structured content, both bounded.
 
 use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult};
 use serde_json::Value;
 
 use super::agent_text::without_flags;
+use super::families::ResultBounds;
 use super::fit::{fit, size};
-use crate::jobs::JobsError;
+use crate::jobs::{JobsError, Micros};
+use crate::policy::Denial;
 
-/// The most bytes of text that one result carries, and of structured content. It is about a third of what common clients put before a model
-/// without spilling it into a file, and several times a long research report.
+/// The most bytes of text in one result, and of structured content. It is about a third of what common clients show a model
+/// without writing it to a file, and several times a long research report.
 pub const OUTPUT_BYTES: usize = 64 << 10;
 
-/// The least that can be set: the notice of a cut must fit with something left over.
+/// The least that can be set: the notice of a cut fits, and some text with it.
 pub const LEAST_OUTPUT_BYTES: usize = 1 << 10;
 
-/// What a tool gives back.
+/// The reply of a tool.
 #[derive(Debug)]
 pub enum Reply {
     /// A result.
     ToolResult(Box<ToolResult>),
-    /// A task that the client is to follow.
+    /// A task that the client follows.
     Task(Box<CreateTaskResult>),
 }
 
-/// A result.
+/// The result of a tool.
 #[derive(Clone, Debug, Default)]
 pub struct ToolResult {
-    /// What a model reads; it needs nothing else.
+    /// The text for a model. It is complete without the structured content.
     pub text: String,
-    /// What a program reads.
+    /// The structured content for a program.
     pub structured: Option<Value>,
     /// Whether the tool failed.
-    pub failed: bool,
-    /// The resource that has all of it.
-    pub whole: Option<String>,
+    pub is_error: bool,
+    /// The resource that has the whole result.
+    pub resource: Option<String>,
+    /// What the call cost, where that is known.
+    pub cost: Option<Micros>,
 }
 
 impl ToolResult {
-    /// A result of text and structured content.
+    /// Returns a result of text and structured content.
     #[must_use]
     pub fn new(text: impl Into<String>, structured: impl Into<Value>) -> Self {
         Self {
             text: text.into(),
             structured: Some(structured.into()),
-            failed: false,
-            whole: None,
+            is_error: false,
+            resource: None,
+            cost: None,
         }
     }
 
-    /// A failure, in words.
+    /// Returns the result of a call that failed.
     #[must_use]
     pub fn failure(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
             structured: None,
-            failed: true,
-            whole: None,
+            is_error: true,
+            resource: None,
+            cost: None,
         }
     }
 
-    /// The same with notes at its end.
+    /// Returns the result with notes added to its end.
     #[must_use]
     pub fn noted(mut self, notes: &[String]) -> Self {
         for note in notes {
@@ -77,26 +83,28 @@ impl ToolResult {
 
     /// Returns the result as MCP has it: at most `limit` bytes of text, and as many of structured content.
     #[must_use]
-    pub fn result(self, limit: usize, structured: bool) -> CallToolResult {
-        let place = self.whole.as_deref().map_or_else(String::new, |uri| {
+    pub fn result(self, limit: usize, bounds: &ResultBounds, structured: bool) -> CallToolResult {
+        let place = self.resource.as_deref().map_or_else(String::new, |uri| {
             format!(" All of it is the resource {uri}.")
         });
         let content = vec![ContentBlock::text(cut_lines(&self.text, limit, &place))];
-        if self.failed {
-            // A client that validates structured content would refuse an error's.
+        if self.is_error {
+            // An error does not match the output schema, which clients validate.
             return CallToolResult::error(content);
         }
         let mut result = CallToolResult::success(content);
         if structured {
-            result.structured_content = self.structured.map(|value| bounded(value, limit, &place));
+            result.structured_content = self
+                .structured
+                .map(|value| bounded(value, limit, bounds, &place));
         }
         result
     }
 }
 
 impl From<ToolResult> for Reply {
-    fn from(told: ToolResult) -> Self {
-        Self::ToolResult(Box::new(told))
+    fn from(result: ToolResult) -> Self {
+        Self::ToolResult(Box::new(result))
     }
 }
 
@@ -108,14 +116,14 @@ impl From<JobsError> for ToolResult {
                     .into_iter()
                     .map(|field| format!("`{}`: {}", field.field, field.problem))
                     .collect();
-                wrong_arguments(&wrong)
+                wrong_arguments(wrong)
             }
             error => Self::failure(error_text(&error)),
         }
     }
 }
 
-/// An error for an agent, which may not have the shell that the error's own words may speak of.
+/// Returns the text of an error for an agent, without advice that needs a shell.
 #[must_use]
 pub fn error_text(error: &JobsError) -> String {
     match error {
@@ -126,21 +134,13 @@ pub fn error_text(error: &JobsError) -> String {
     }
 }
 
-/// Names everything that is wrong with the arguments of a call.
+/// Returns the failure that names everything that is wrong with the arguments of a call.
 #[must_use]
-pub fn wrong_arguments(wrong: &[String]) -> ToolResult {
-    let mut text = match wrong.len() {
-        1 => "One argument is wrong; nothing was sent and nothing billed.".to_owned(),
-        count => format!("{count} arguments are wrong; nothing was sent and nothing billed."),
-    };
-    for problem in wrong {
-        text.push_str("\n- ");
-        text.push_str(problem);
-    }
-    ToolResult::failure(text)
+pub fn wrong_arguments(wrong: Vec<String>) -> ToolResult {
+    ToolResult::failure(Denial::Arguments(wrong).sentence(""))
 }
 
-/// The text, or as much of it as fits together with the notice, cut between two characters.
+/// Returns the text, cut between two characters where it does not fit together with the notice.
 #[must_use]
 pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String {
     if text.len() <= limit {
@@ -152,7 +152,7 @@ pub fn cut(text: &str, limit: usize, notice: &dyn Fn(usize) -> String) -> String
     format!("{}{notice}", text.get(..end).unwrap_or_default())
 }
 
-/// The text, or as much of it as fits together with a notice that counts the lines left out: in a list, each is an entry.
+/// Returns the text, cut where it does not fit, with a notice that counts the lines left out: in a list, each is an entry.
 fn cut_lines(text: &str, limit: usize, place: &str) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -163,7 +163,7 @@ fn cut_lines(text: &str, limit: usize, place: &str) -> String {
             text.len()
         )
     };
-    // The longest that the notice can become.
+    // The longest notice that is possible.
     let room = limit.saturating_sub(notice(text.len()).len());
     let end = text.floor_char_boundary(room);
     let (shown, rest) = text.split_at_checked(end).unwrap_or(("", text));
@@ -173,29 +173,28 @@ fn cut_lines(text: &str, limit: usize, place: &str) -> String {
 /// Bytes that the notice of a cut may take of the structured content.
 const NOTICE_BYTES: usize = 512;
 
-/// Members that a client cannot do without.
-const KEPT: [&str; 2] = ["state", "research_id"];
-
-/// Structured content within the limit: the end of the sources goes first, then all shares what is left.
-fn bounded(mut value: Value, limit: usize, place: &str) -> Value {
+/// Returns structured content within the limit: the end of some members goes first, then all share what is left.
+fn bounded(mut value: Value, limit: usize, bounds: &ResultBounds, place: &str) -> Value {
     let total = size(&value);
     if total <= limit {
         return value;
     }
     let room = limit.saturating_sub(NOTICE_BYTES);
     let mut left_out = Vec::new();
-    if let Some(sources) = value.get_mut("sources")
-        && let Some(cut) = fit(sources, room / 4)
-    {
-        left_out.push(format!("sources{cut}"));
+    for name in bounds.cut_first {
+        if let Some(member) = value.get_mut(name)
+            && let Some(cut) = fit(member, room / 4)
+        {
+            left_out.push(format!("{name}{cut}"));
+        }
     }
     left_out.extend(fit(&mut value, room));
     if size(&value) > room
         && let Some(members) = value.as_object_mut()
     {
-        // What is left are numbers and names, too many for so little room.
-        members.retain(|name, _| KEPT.contains(&name.as_str()));
-        left_out = vec!["all but the state and the id".to_owned()];
+        // Only numbers and names are left, and they are still too many.
+        members.retain(|name, _| bounds.kept.contains(&name.as_str()));
+        left_out = vec![format!("all but {}", bounds.kept.join(", "))];
     }
     let mut notice = format!(
         "Cut here: {total} bytes are more than the limit of {limit}. Left out: {}.",
@@ -216,16 +215,22 @@ mod tests {
 
     use super::*;
 
+    const BOUNDS: ResultBounds = ResultBounds {
+        kept: &["state", "research_id"],
+        cut_first: &["sources"],
+    };
+
     #[test]
     fn a_cut_is_between_characters_within_the_limit_and_says_so() {
-        let told = ToolResult {
+        let result = ToolResult {
             text: "é".repeat(4000),
             structured: None,
-            failed: false,
-            whole: Some("research://x".into()),
+            is_error: false,
+            resource: Some("research://x".into()),
+            cost: None,
         };
         for limit in 1024..1030 {
-            let result = told.clone().result(limit, true);
+            let result = result.clone().result(limit, &BOUNDS, true);
             let text = &result.content.first().unwrap().as_text().unwrap().text;
             assert!(text.len() <= limit, "{} bytes of {limit}", text.len());
             assert!(text.starts_with("éé") && text.ends_with(']'), "{text}");
@@ -240,9 +245,9 @@ mod tests {
             .collect();
         let part = json!({ "state": "done", "answer": "a".repeat(700), "sources": many });
         for limit in [1024, 2048, 65536] {
-            let mut told = ToolResult::new("x\n".repeat(100_000), part.clone());
-            told.whole = Some("research://01990000-1111-7222-8333-444455556666".into());
-            let result = told.result(limit, true);
+            let mut result = ToolResult::new("x\n".repeat(100_000), part.clone());
+            result.resource = Some("research://01990000-1111-7222-8333-444455556666".into());
+            let result = result.result(limit, &BOUNDS, true);
             let text = &result.content.first().unwrap().as_text().unwrap().text;
             assert!(text.len() <= limit && text.contains("more lines"), "{text}");
             let content = result.structured_content.unwrap();
@@ -257,16 +262,16 @@ mod tests {
             "t",
             json!({ "state": "done", "answer": "\"a".repeat(9000) }),
         );
-        let content = long.result(2048, true).structured_content.unwrap();
+        let content = long.result(2048, &BOUNDS, true).structured_content.unwrap();
         assert!(size(&content) <= 2048, "{}", size(&content));
         assert!(content["answer"].as_str().unwrap().starts_with("\"a"));
     }
 
     #[test]
     fn an_error_carries_no_structured_content() {
-        let mut told = ToolResult::new("t", json!({ "state": "failed" }));
-        told.failed = true;
-        let result = told.result(OUTPUT_BYTES, true);
+        let mut result = ToolResult::new("t", json!({ "state": "failed" }));
+        result.is_error = true;
+        let result = result.result(OUTPUT_BYTES, &BOUNDS, true);
         assert_eq!(result.structured_content, None);
         assert_eq!(result.is_error, Some(true));
     }

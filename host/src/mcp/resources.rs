@@ -1,4 +1,4 @@
-//! Resources: the whole of a result, which tools give within bounds, and the raw stream it was read from.
+//! Resources of research jobs: the whole result, which tools return within bounds, and the raw stream.
 
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -12,36 +12,36 @@ use super::reply::{cut, error_text};
 use super::tools::job_text;
 use crate::jobs::{Filter, Job, JobId, Jobs, JobsError};
 
-/// The scheme of every resource here.
+/// The scheme of every resource.
 const SCHEME: &str = "research://";
 
-/// The template of a result.
+/// The template of the address of a result.
 pub const RESULT: &str = "research://{id}";
 
-/// The template of a raw stream.
+/// The template of the address of a raw stream.
 pub const STREAM: &str = "research://{id}/stream";
 
-/// The most resources that a list names: the newest.
+/// The most resources in a list, the newest ones.
 const LISTED: usize = 50;
 
-/// The longest part of a question that serves as a title.
+/// The longest title, in characters of the question.
 const TITLE: usize = 80;
 
-/// The most of a raw stream that is given at once. Clients hold a resource in memory, as text in JSON; the
+/// The most bytes of a raw stream that are returned. Clients hold a resource in memory, as text in JSON; the
 /// file has the rest.
 const STREAM_BYTES: usize = 8 << 20;
 
-/// What an address means.
+/// The address of a resource.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Address {
     /// The job.
     pub id: JobId,
-    /// Whether its raw stream is meant.
+    /// Whether it is the raw stream.
     pub stream: bool,
 }
 
 impl Address {
-    /// Reads an address.
+    /// Parses an address.
     #[must_use]
     pub fn parse(uri: &str) -> Option<Self> {
         let rest = uri.strip_prefix(SCHEME)?;
@@ -54,7 +54,7 @@ impl Address {
     }
 }
 
-/// The newest researches.
+/// Returns the newest research jobs as resources.
 ///
 /// # Errors
 /// When the store cannot be used.
@@ -76,7 +76,7 @@ fn resource(job: &Job) -> Resource {
         .with_mime_type("text/markdown")
 }
 
-/// The templates.
+/// Returns the templates of addresses.
 #[must_use]
 pub fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![
@@ -91,10 +91,10 @@ pub fn templates() -> ListResourceTemplatesResult {
     ])
 }
 
-/// Reads a resource.
+/// Returns the contents of a resource.
 ///
 /// # Errors
-/// When there is none at this address.
+/// When there is no resource at this address.
 pub async fn read(service: &Service, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let address =
         Address::parse(uri).ok_or_else(|| missing(uri, "it is no address of this server"))?;
@@ -135,7 +135,7 @@ async fn result(
     ])
 }
 
-/// The JSON of a job that has no outcome, or none yet.
+/// Returns the JSON of a job that has no outcome, or none yet.
 fn without_outcome(job: &Job) -> String {
     json!({ "state": job.state, "research_id": job.id, "job": job.to_json() }).to_string()
 }
@@ -148,7 +148,7 @@ async fn stream(service: &Service, uri: &str, id: &JobId) -> Result<ResourceCont
         .map_err(|error| not_found(uri, error))?
         .ok_or_else(|| missing(uri, "its raw stream is not kept"))?;
     let text = String::from_utf8_lossy(&raw);
-    // A comment line: whatever reads server-sent events passes over it.
+    // A comment line, which readers of server-sent events skip.
     let notice = |total: usize| format!("\n\n: cut here, {total} bytes in all\n");
     Ok(
         ResourceContents::text(cut(&text, STREAM_BYTES, &notice), uri)

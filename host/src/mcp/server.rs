@@ -1,4 +1,4 @@
-//! One connection: every method of the protocol that this server serves.
+//! The handler of one connection: the methods of the protocol.
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -8,79 +8,52 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
     TASKS_EXTENSION_ID, Tool as Listed, UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use super::agent_text::without_flags;
-use super::args::Args;
 use super::notices::Notices;
-use super::reply::{Reply, ToolResult, wrong_arguments};
-use super::table::{TOOLS, Tool};
-use super::tool_call::ToolCall;
 use super::{Service, completion, prompts, resources, tasks};
-use crate::answers::cost::answer_price;
+use crate::policy::Caller;
 
-/// What a model should know before it calls anything.
-const INSTRUCTIONS: &str = concat!(
-    "Cited answers and deep research from the live web. `answers` takes seconds and ",
-    answer_price!(),
-    ". \
-For questions that need many sources: `research_submit` returns a research_id at once; call `research_result` with it \
-and wait_seconds 50, again while it says running; `research_status` shows progress, `research_cancel` stops it. A \
-research takes 1 to 6 minutes and costs money, so do not submit it twice: `research_list` finds a lost research_id."
-);
-
-/// One connection.
+/// The handler of one connection.
 #[derive(Debug)]
 pub struct Server {
-    service: Service,
-    leaving: CancellationToken,
+    pub(super) service: Service,
+    pub(super) caller: Caller,
+    pub(super) leaving: CancellationToken,
     notices: Notices,
 }
 
 impl Server {
-    /// A connection to a service. `leaving` is cancelled when its client has closed its end.
+    /// Returns a connection to a service. `leaving` is cancelled when its client has closed its end.
     #[must_use]
-    pub fn new(service: Service, leaving: CancellationToken) -> Self {
+    pub fn new(service: Service, caller: Caller, leaving: CancellationToken) -> Self {
         let notices = Notices::new(service.clone(), leaving.clone());
         Self {
             service,
+            caller,
             leaving,
             notices,
         }
     }
 
-    /// What all connections share.
+    /// Returns what all connections share.
     #[must_use]
     pub const fn service(&self) -> &Service {
         &self.service
     }
 
-    /// Whether the client of a request gets structured content.
-    fn structured(&self, context: &RequestContext<RoleServer>) -> bool {
+    fn serves_research(&self) -> bool {
+        let policy = self.service.control().policy();
+        self.service.families().serve_research(&policy)
+    }
+
+    /// Returns whether the client of a request gets structured content.
+    pub(super) fn structured(&self, context: &RequestContext<RoleServer>) -> bool {
         let (version, client) = (context.protocol_version(), context.client_info());
         let structured = self.service.config().structured;
         structured.applies(version.as_ref(), client.as_ref())
-    }
-
-    async fn call(&self, tool: &Tool, params: CallToolRequestParams, call: &ToolCall) -> Reply {
-        let args = match Args::read(tool.params, &params.arguments.unwrap_or_default()) {
-            Ok(args) => args,
-            Err(wrong) => return wrong_arguments(&wrong).into(),
-        };
-        // Better than a job that is there only to fail.
-        if tool.policy.spends
-            && let Err(missing) = (self.service.config().key)().key
-        {
-            let missing = without_flags(&missing);
-            return ToolResult::failure(format!("Nothing was sent: {missing}.")).into();
-        }
-        let notes = args.notes().to_vec();
-        match (tool.run)(&self.service, args, call).await {
-            Reply::ToolResult(told) => told.noted(&notes).into(),
-            task => task,
-        }
     }
 }
 
@@ -88,6 +61,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_prompts()
             .enable_resources()
             .enable_resources_subscribe()
@@ -102,7 +76,11 @@ impl ServerHandler for Server {
             .with_server_info(
                 Implementation::new("glovebox", env!("CARGO_PKG_VERSION")).with_title("Glovebox"),
             )
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(
+                self.service
+                    .families()
+                    .instructions(&self.service.control().policy()),
+            )
     }
 
     async fn list_tools(
@@ -111,13 +89,17 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let structured = self.structured(&context);
-        let tools = TOOLS.iter().map(|tool| tool.listed(structured)).collect();
-        Ok(ListToolsResult::with_all_items(tools))
+        let policy = self.service.control().policy();
+        let tools = self.service.families().tools();
+        let listed = tools.filter(|(_, tool)| policy.lists(tool.name));
+        let listed = listed.map(|(_, tool)| tool.listed(structured)).collect();
+        Ok(ListToolsResult::with_all_items(listed))
     }
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
-        // The library looks at the input alone here.
-        Tool::named(name).map(|tool| tool.listed(false))
+        // The library reads the input schema only.
+        let (_, tool) = self.service.families().tool(name)?;
+        Some(tool.listed(false))
     }
 
     async fn call_tool(
@@ -125,8 +107,8 @@ impl ServerHandler for Server {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = Tool::named(&params.name) else {
-            let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
+        let Some((family, tool)) = self.service.families().tool(&params.name) else {
+            let names = self.service.control().policy().listed();
             let message = format!(
                 "there is no tool {}; there are {}",
                 params.name,
@@ -134,16 +116,11 @@ impl ServerHandler for Server {
             );
             return Err(ErrorData::invalid_params(message, None));
         };
-        let call = ToolCall::of(&context, self.leaving.clone());
-        let structured = self.structured(&context);
-        let limit = self.service.config().output_bytes;
-        match self.call(tool, params, &call).await {
-            Reply::ToolResult(told) => {
-                let told: ToolResult = *told;
-                Ok(told.result(limit, structured).into())
-            }
-            Reply::Task(task) => Ok(CallToolResponse::Task(*task)),
-        }
+        Ok(self.admit(family, tool, params, &context).await)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.notices.tools_shown(context.peer);
     }
 
     async fn list_resources(
@@ -151,9 +128,12 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        // In the newer era a client says by `subscriptions/listen` what it wants to hear.
+        // In 2026-07-28 a client subscribes with `subscriptions/listen`.
         if context.meta.protocol_version().is_none() {
             self.notices.resources_listed(context.peer);
+        }
+        if !self.serves_research() {
+            return Ok(ListResourcesResult::with_all_items(Vec::new()));
         }
         resources::list(&self.service).await
     }
@@ -163,6 +143,9 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        if !self.serves_research() {
+            return Ok(ListResourceTemplatesResult::with_all_items(Vec::new()));
+        }
         Ok(resources::templates())
     }
 
@@ -171,6 +154,10 @@ impl ServerHandler for Server {
         params: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if !self.serves_research() {
+            let message = format!("there is no resource {}", params.uri);
+            return Err(ErrorData::resource_not_found(message, None));
+        }
         resources::read(&self.service, &params.uri)
             .await
             .map(ReadResourceResponse::from)
@@ -181,6 +168,9 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        if !self.serves_research() {
+            return Ok(ListPromptsResult::with_all_items(Vec::new()));
+        }
         Ok(prompts::list())
     }
 
@@ -189,6 +179,10 @@ impl ServerHandler for Server {
         params: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        if !self.serves_research() {
+            let message = format!("there is no prompt {}", params.name);
+            return Err(ErrorData::invalid_params(message, None));
+        }
         prompts::get(&params).map(GetPromptResponse::from)
     }
 

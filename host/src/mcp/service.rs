@@ -1,71 +1,75 @@
-//! What all connections of a process share: the jobs, and how tools behave.
+//! What all connections of a process share: the jobs, the operator's control, and the configuration of the tools.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::broadcast;
+use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::families::Families;
 use super::structured::Structured;
 use crate::answers::{AnswersConfig, Question};
 use crate::jobs::clock;
-use crate::jobs::{Job, Jobs, JobsError, Simulate, Submitted};
+use crate::jobs::{Job, Jobs, JobsError, Simulate, SingleUse, Submitted};
+use crate::policy::{Advice, Approvals, Control, Situation, advice};
 
-/// Notices of new jobs that a slow listener may fall behind. Missing one does no harm: the list is the same.
+/// Notices of new jobs that wait for a slow listener. A missed notice does no harm: the next one leads to the same list.
 const NOTICES: usize = 16;
 
-/// Where researches run.
+/// Where research jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runs {
-    /// In a process of their own, so that they outlive this one, which ends with its client.
+    /// In processes of their own, which outlive this one.
     Detached,
     /// In this process.
     Here,
 }
 
-/// Whether there is a key, in words without it.
+/// Whether there is a key, for messages. The key itself is not part of it.
 #[derive(Clone, Debug)]
 pub struct KeyState {
     /// Where it comes from, or why there is none.
     pub key: Result<String, String>,
-    /// What is odd about where it was looked for.
+    /// A warning about where the key was looked for.
     pub advice: Option<String>,
 }
 
 /// Looks for the key.
 pub type KeyCheck = Arc<dyn Fn() -> KeyState + Send + Sync>;
 
-/// How tools behave.
+/// The configuration of the tools.
 #[derive(Clone)]
 pub struct Config {
     /// Which clients get structured content and output schemas.
     pub structured: Structured,
-    /// Bytes of text of one result.
+    /// The most bytes of text in one result, and of structured content.
     pub output_bytes: usize,
-    /// How long an answer may take.
+    /// The longest time of an answer.
     pub answer_deadline: Duration,
-    /// How long a research may take.
+    /// The longest time of a research job.
     pub research_deadline: Duration,
-    /// How long the upstream may be silent.
+    /// The longest silence of the upstream.
     pub idle: Option<Duration>,
     /// How long a job is kept after its end.
     pub keep: Duration,
     /// Whether raw streams are kept.
     pub capture: bool,
-    /// The simulator that detached workers run for themselves.
+    /// The simulator that detached workers start.
     pub simulate: Option<Simulate>,
-    /// Where researches run.
+    /// Where research jobs run.
     pub runs: Runs,
-    /// The answers component and its bounds, to be told.
+    /// The answers component and its bounds, for `status`.
     pub answers: AnswersConfig,
-    /// How clients reach the server, in words.
-    pub reached: String,
-    /// Whether there is a key.
+    /// How clients reach the server, for `status`.
+    pub address: String,
+    /// Returns whether there is a key.
     pub key: KeyCheck,
-    /// What is odd or risky about the settings, to be told.
-    pub advice: Vec<String>,
+    /// What the advice depends on, as far as it does not change while the server runs.
+    pub situation: Situation,
+    /// How long a person may take to approve a call where the server waits for the answer.
+    pub ask_within: Duration,
 }
 
 impl fmt::Debug for Config {
@@ -82,59 +86,105 @@ impl fmt::Debug for Config {
 #[derive(Clone, Debug)]
 pub struct Service {
     jobs: Jobs,
+    control: Arc<Control>,
+    families: Families,
+    approvals: Arc<OnceCell<Approvals>>,
     config: Arc<Config>,
-    made: broadcast::Sender<()>,
+    new_jobs: broadcast::Sender<()>,
     work: TaskTracker,
 }
 
 impl Service {
-    /// A service over a jobs.
+    /// Returns a service of these tools, under this control.
     #[must_use]
-    pub fn new(jobs: Jobs, config: Config) -> Self {
+    pub fn new(jobs: Jobs, control: Arc<Control>, families: Families, config: Config) -> Self {
         Self {
             jobs,
+            control,
+            families,
+            approvals: Arc::default(),
             config: Arc::new(config),
-            made: broadcast::channel(NOTICES).0,
+            new_jobs: broadcast::channel(NOTICES).0,
             work: TaskTracker::new(),
         }
     }
 
-    /// Where calls are handed in.
+    /// Returns the job service.
     #[must_use]
     pub const fn jobs(&self) -> &Jobs {
         &self.jobs
     }
 
-    /// How tools behave.
+    /// Returns the operator's control.
+    #[must_use]
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Returns the families of tools.
+    #[must_use]
+    pub const fn families(&self) -> Families {
+        self.families
+    }
+
+    /// Returns what seals approvals: with the secret of the store, so that any process of it can open them.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn approvals(&self) -> Result<&Approvals, JobsError> {
+        let made = self.approvals.get_or_try_init(|| async {
+            let secret = self.jobs.secret().await?;
+            Approvals::new(&secret)
+                .ok_or_else(|| JobsError::Defect("the store's secret is no key".to_owned()))
+        });
+        made.await
+    }
+
+    /// Returns the advice of this moment.
+    #[must_use]
+    pub fn advice(&self) -> Vec<Advice> {
+        let mut situation = self.config.situation.clone();
+        situation.settings_problem = self.control.settings_problem();
+        situation.allows_unsafe = self.control.policy().allows_unsafe();
+        situation.is_audited = self.control.audit().is_some();
+        situation.events_lost = self.control.audit().map_or(0, |audit| audit.lost());
+        advice(&situation)
+    }
+
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// What still runs here; a process that ends should give it a moment.
+    /// Returns the tasks that still run. A process waits for them before it ends.
     #[must_use]
     pub const fn work(&self) -> &TaskTracker {
         &self.work
     }
 
-    /// Hears of every research that this process starts.
+    /// Returns a receiver of a notice for each research job that this process starts.
     #[must_use]
-    pub fn made(&self) -> broadcast::Receiver<()> {
-        self.made.subscribe()
+    pub fn new_jobs(&self) -> broadcast::Receiver<()> {
+        self.new_jobs.subscribe()
     }
 
-    /// Starts a research, which goes on whatever becomes of the caller.
+    /// Starts a research job, which goes on when its caller ends.
     ///
     /// # Errors
-    /// What is wrong with it, or why it cannot be started.
-    pub async fn start(&self, question: Question) -> Result<Submitted, JobsError> {
-        let call = self.research(question);
+    /// When the question is wrong, or the job cannot be started.
+    pub async fn start(
+        &self,
+        question: Question,
+        approval: Option<SingleUse>,
+    ) -> Result<Submitted, JobsError> {
+        let call = self.research(question, approval);
         let submitted = match self.config.runs {
             Runs::Detached => self.jobs.detach(call).await?,
             Runs::Here => self.start_here(call).await?,
         };
-        // Nobody has to listen.
-        let _ = self.made.send(());
+        // It is no error that nobody listens.
+        let _ = self.new_jobs.send(());
         Ok(submitted)
     }
 
@@ -152,13 +202,13 @@ impl Service {
         Ok(submitted)
     }
 
-    /// Seconds that a job ran, or has been running.
+    /// Returns the seconds that a job ran, or has been running.
     #[must_use]
     pub fn elapsed(&self, job: &Job) -> u64 {
         self.run_time(job).as_secs()
     }
 
-    /// How long a job ran, or has been running.
+    /// Returns how long a job ran, or has been running.
     #[must_use]
     pub fn run_time(&self, job: &Job) -> Duration {
         Duration::from_millis(u64::try_from(job.elapsed_ms(clock::now())).unwrap_or_default())

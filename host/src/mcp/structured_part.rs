@@ -1,30 +1,29 @@
-//! The structured part of a result: small, since some clients show it to a model.
+//! The structured content of results about jobs. It is small, because some clients show it to a model.
 //!
-//! What a model is to do next stands here in the same words as in the text. Everything else about a job is in its
-//! resource.
+//! Next steps and notes have the same wording as in the text. Everything else about a job is in its resource.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::jobs::{Job, JobId, Rendered, State};
 
-/// The longest part of a question that is repeated, in characters.
+/// The longest part of a question in a list, in characters.
 const QUERY_CHARACTERS: usize = 80;
 
-/// The structured part of a result about one job.
+/// The structured content of a result about one job.
 #[derive(Clone, Debug, Serialize)]
 pub struct Part {
-    /// Where the job is.
+    /// The state of the job.
     pub state: State,
     /// Its id.
     pub research_id: JobId,
-    /// What to do next, in the words of the text.
+    /// What to do next, worded as in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// What to know beside the result, in the words of the text.
+    /// Notes about the result, worded as in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Whether the same research was running before; left out where not.
+    /// Whether the same research was running before. Left out where it was not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub already_running: bool,
     /// The address of everything about the job.
@@ -39,15 +38,15 @@ pub struct Part {
     /// What it cost in US dollars, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Whether the answer is all that the upstream meant to send.
+    /// Whether the answer is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
-    /// How far the job is, in the words of the text.
+    /// The progress of the job, worded as in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
 }
 
-/// A source of an answer, by the number that the answer's markers have.
+/// A source of an answer, with the number of its marker.
 #[derive(Clone, Debug, Serialize)]
 pub struct Source {
     number: Value,
@@ -55,7 +54,7 @@ pub struct Source {
 }
 
 impl Part {
-    /// The part of a job without its outcome.
+    /// Returns the content about a job without its outcome.
     #[must_use]
     pub fn of(job: &Job) -> Self {
         Self {
@@ -73,7 +72,7 @@ impl Part {
         }
     }
 
-    /// The part of an ended job, with what of its outcome a model reads.
+    /// Returns the content about an ended job, with its answer and sources.
     #[must_use]
     pub fn ended(job: &Job, outcome: Option<&Rendered>, resource: String) -> Self {
         let mut part = Self {
@@ -85,7 +84,7 @@ impl Part {
             part.complete = outcome.get("complete").and_then(Value::as_bool);
             let answer = outcome.get_mut("answer").map(Value::take);
             part.answer = answer.filter(|answer| answer.as_str() != Some(""));
-            // Sources of no answer tell a model nothing.
+            // Without an answer, sources are of no use to a model.
             if part.answer.is_some() {
                 part.sources = sources(&outcome);
             }
@@ -125,7 +124,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The row of a job.
+    /// Returns the row of a job.
     #[must_use]
     pub fn of(job: &'a Job) -> Self {
         Self {
@@ -138,7 +137,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The beginning of a job's question, as lists show it.
+/// Returns the beginning of a job's question, for lists.
 #[must_use]
 pub fn short_query(job: &Job) -> String {
     job.query.chars().take(QUERY_CHARACTERS).collect()

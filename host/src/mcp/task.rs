@@ -6,10 +6,10 @@ use super::Service;
 use super::tools::job_text;
 use crate::jobs::{Job, State};
 
-/// How often a client should ask. A research gives news every ten seconds or so.
+/// The time between two requests of a client for a task. Research progresses about every ten seconds.
 const POLL_MS: u64 = 5_000;
 
-/// A job as a task.
+/// Returns a job as a task.
 #[must_use]
 pub fn task_of(service: &Service, job: &Job) -> Task {
     let status = match job.state {
@@ -29,8 +29,8 @@ pub fn task_of(service: &Service, job: &Job) -> Task {
     .with_poll_interval_ms(POLL_MS)
 }
 
-/// How long the task is there, from its creation: a job that runs may take all its time, and stays from its
-/// end on as long as results are kept.
+/// Returns the lifetime of the task from its creation: the longest time of the job, and then as long as results are
+/// kept.
 fn ttl(service: &Service, job: &Job) -> u64 {
     let config = service.config();
     let lived = match job.ended {

@@ -1,5 +1,4 @@
-//! The tasks extension of 2026-07-28, over the job store: a task is a job, its id the job's, so it survives
-//! any process.
+//! The tasks extension of 2026-07-28. A task is a job and has the job's id, so it outlives the process.
 
 use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, GetTaskResult, JsonObject, TaskPayload};
@@ -10,7 +9,7 @@ use super::task::task_of;
 use super::tools::research;
 use crate::jobs::{JobId, Jobs, JobsError, State};
 
-/// `tasks/get`.
+/// Serves `tasks/get`.
 ///
 /// # Errors
 /// When there is no such task.
@@ -24,11 +23,11 @@ pub async fn get(
         State::Queued | State::Running => TaskPayload::Working,
         State::Cancelled => TaskPayload::Cancelled,
         State::Done | State::Failed | State::Interrupted => {
-            let told = research::finished(service, &job)
+            let result = research::finished(service, &job)
                 .await
                 .unwrap_or_else(ToolResult::from);
             TaskPayload::Completed {
-                result: result(service, told, structured),
+                result: to_json(service, result, structured),
             }
         }
     };
@@ -36,15 +35,19 @@ pub async fn get(
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
-fn result(service: &Service, told: ToolResult, structured: bool) -> JsonObject {
-    let result = told.result(service.config().output_bytes, structured);
+fn to_json(service: &Service, result: ToolResult, structured: bool) -> JsonObject {
+    let result = result.result(
+        service.config().output_bytes,
+        &service.families().research_bounds(),
+        structured,
+    );
     match serde_json::to_value(result) {
         Ok(serde_json::Value::Object(result)) => result,
         _ => JsonObject::new(),
     }
 }
 
-/// `tasks/update`: no task here ever asks for input, so there is nothing to take in.
+/// Serves `tasks/update`. No task asks for input, so there is nothing to update.
 ///
 /// # Errors
 /// When there is no such task.
@@ -53,7 +56,7 @@ pub async fn update(service: &Service, id: &str) -> Result<(), ErrorData> {
     Ok(())
 }
 
-/// `tasks/cancel`.
+/// Serves `tasks/cancel`.
 ///
 /// # Errors
 /// When there is no such task.

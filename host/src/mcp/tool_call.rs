@@ -1,4 +1,4 @@
-//! One call of a tool: how it is cancelled, and to whom it reports.
+//! One call of a tool: its cancellation and its progress reports.
 
 use std::time::Duration;
 
@@ -8,11 +8,13 @@ use rmcp::service::{Peer, RequestContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The least time between two reports of one call.
+use crate::jobs::SingleUse;
+
+/// The least time between two progress reports of one call.
 const APART: Duration = Duration::from_millis(250);
 
-/// The most time between two reports. Clients that reset their clock on progress do so for spans of 30
-/// seconds and more; well under that, one lost report does no harm.
+/// The most time between two progress reports. Clients that extend their time-out on progress wait 30 seconds or more, so
+/// one lost report does no harm.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// A call of a tool.
@@ -20,20 +22,26 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 pub struct ToolCall {
     /// Cancelled when the client no longer wants the result.
     pub cancel: CancellationToken,
-    /// Cancelled when the client closed its end: what merely waits should then come to an end.
+    /// Cancelled when the client closed its end: calls that only wait then end.
     pub leaving: CancellationToken,
-    /// Whether the client follows tasks, as it says on this very request.
+    /// Whether the client supports tasks, by the capabilities in this request.
     pub follows_tasks: bool,
+    /// A person's approval, which the call uses up when it reserves its cost.
+    pub approval: Option<SingleUse>,
     began: Instant,
     report: Option<(Peer<RoleServer>, ProgressToken)>,
 }
 
 impl ToolCall {
-    /// The call that a request makes.
+    /// Returns the call that a request makes.
     #[must_use]
-    pub fn of(context: &RequestContext<RoleServer>, leaving: CancellationToken) -> Self {
+    pub fn of(
+        context: &RequestContext<RoleServer>,
+        leaving: CancellationToken,
+        approval: Option<SingleUse>,
+    ) -> Self {
         let token = context.meta.get_progress_token();
-        // Only what this very request says counts, never the handshake of the older era.
+        // The capabilities of a handshake do not count.
         let follows_tasks = context
             .meta
             .client_capabilities()
@@ -42,44 +50,49 @@ impl ToolCall {
             cancel: context.ct.clone(),
             leaving,
             follows_tasks,
+            approval,
             began: Instant::now(),
             report: token.map(|token| (context.peer.clone(), token)),
         }
     }
 
-    /// When the call began.
+    /// Returns when the call began.
     #[must_use]
     pub const fn began(&self) -> Instant {
         self.began
     }
 
-    /// Waits for the future and reports meanwhile, if the client asked for reports. `news` is asked for
-    /// a message whenever it says that there is something new, and at the latest by the heartbeat.
+    /// Waits for the future and reports progress meanwhile, where the client asked for that: whenever `source` has something
+    /// new, and at the latest after the heartbeat.
     ///
-    /// A client that does not read holds up the reports and nothing else: the future goes on.
-    pub async fn reporting<T>(&self, future: impl Future<Output = T>, news: impl News) -> T {
+    /// A client that does not read delays the reports only. The future goes on.
+    pub async fn reporting<T>(
+        &self,
+        future: impl Future<Output = T>,
+        source: impl ProgressSource,
+    ) -> T {
         tokio::select! {
             biased;
             done = future => done,
-            never = self.report_forever(news) => match never {},
+            never = self.report_forever(source) => match never {},
         }
     }
 
-    async fn report_forever(&self, mut news: impl News) -> std::convert::Infallible {
+    async fn report_forever(&self, mut source: impl ProgressSource) -> std::convert::Infallible {
         let Some((peer, token)) = &self.report else {
             return std::future::pending().await;
         };
         let mut last = 0.0_f64;
         loop {
-            let _ = tokio::time::timeout(HEARTBEAT, news.next()).await;
+            let _ = tokio::time::timeout(HEARTBEAT, source.next()).await;
             if self.leaving.is_cancelled() {
                 return std::future::pending().await;
             }
-            // Tenths of a second, and always more than before, as the protocol wants it.
-            let tenths = (news.elapsed().as_secs_f64() * 10.0).round() / 10.0;
+            // Tenths of a second. The protocol requires that each value is larger than the one before.
+            let tenths = (source.elapsed().as_secs_f64() * 10.0).round() / 10.0;
             last = if tenths > last { tenths } else { last + 0.1 };
             let progress =
-                ProgressNotificationParam::new(token.clone(), last).with_message(news.message());
+                ProgressNotificationParam::new(token.clone(), last).with_message(source.message());
             if peer.notify_progress(progress).await.is_err() {
                 return std::future::pending().await;
             }
@@ -88,14 +101,14 @@ impl ToolCall {
     }
 }
 
-/// Where reports come from.
-pub trait News: Send {
-    /// Ends when there is something new. Never ends where nothing will be.
+/// The source of the progress reports of a call.
+pub trait ProgressSource: Send {
+    /// Waits until there is something new. Never ends where nothing new can come.
     fn next(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// How things are, for a person.
+    /// Returns the progress as a message for a person.
     fn message(&self) -> String;
 
-    /// How long the job has run, which is what a report counts.
+    /// Returns how long the job has run, which is the value of a report.
     fn elapsed(&self) -> Duration;
 }

@@ -39,6 +39,14 @@ pub(super) fn file(text: &str) -> Checked<PathBuf> {
     std::path::absolute(&path).map_err(|error| format!("is not a usable path: {error}"))
 }
 
+/// A file that is looked at when it is needed.
+pub(super) fn file_path(text: &str) -> Checked<PathBuf> {
+    if text.is_empty() {
+        return Err("is blank; give a file".to_owned());
+    }
+    std::path::absolute(text).map_err(|error| format!("is not a usable path: {error}"))
+}
+
 pub(super) fn origin(text: &str) -> Checked<Origin> {
     Origin::parse(text).map_err(|error| error.to_string())
 }
@@ -112,39 +120,23 @@ pub(super) fn usd_text(micros: u64) -> String {
     format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000)
 }
 
-/// A length of time: a number with `ms`, `s`, `m`, `h` or `d`; seconds without.
+/// Reads a length of time, such as `24h`, `90s` or `1h 30m`; a number alone is in seconds.
 ///
 /// # Errors
 /// The end of a sentence about the value.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let bad = || "is no length of time; give a number with s, m, h or d, such as 24h".to_owned();
-    let split = text
-        .find(|letter: char| letter.is_ascii_alphabetic())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(split).ok_or_else(bad)?;
-    let seconds = match unit {
-        "ms" => 0.001,
-        "" | "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        "d" => 86400.0,
-        _ => return Err(bad()),
+    let text = text.trim();
+    let parsed = match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => humantime::parse_duration(text).ok(),
     };
-    let number: f64 = number.trim().parse().map_err(|_| bad())?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| bad())
+    parsed.ok_or_else(|| {
+        "is no length of time; give a number with s, m, h or d, such as 24h".to_owned()
+    })
 }
 
-/// The same, the other way round.
+/// Returns a length of time as a person types it.
 #[must_use]
 pub fn duration_text(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    if duration.subsec_nanos() != 0 {
-        return format!("{}ms", duration.as_millis());
-    }
-    for (unit, name) in [(86400, "d"), (3600, "h"), (60, "m")] {
-        if seconds > unit && seconds.is_multiple_of(unit) {
-            return format!("{}{name}", seconds / unit);
-        }
-    }
-    format!("{seconds}s")
+    humantime::format_duration(duration).to_string()
 }

@@ -11,40 +11,43 @@ use super::error::SettingsError;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Settings")]
 pub struct Flags {
-    /// Where jobs, captures and the spend ledger are kept [env: GLOVEBOX_STATE_DIR]
+    /// Keep jobs, captures and the ledger in this folder [env: GLOVEBOX_STATE_DIR]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub state_dir: Option<PathBuf>,
-    /// Where calls go: an https origin, or a loopback one [env: GLOVEBOX_UPSTREAM]
+    /// Send calls to this origin, https or loopback [env: GLOVEBOX_UPSTREAM]
     #[arg(long, global = true, value_name = "ORIGIN")]
     pub upstream: Option<String>,
-    /// Another component instead of the embedded one [env: GLOVEBOX_COMPONENT]
+    /// Use this component instead of the embedded one [env: GLOVEBOX_COMPONENT]
     #[arg(long, global = true, value_name = "FILE")]
     pub component: Option<PathBuf>,
-    /// How long results are kept after their end, such as 24h or 30m [env: GLOVEBOX_KEEP]
+    /// Keep results this long after their end, such as 24h or 30m [env: GLOVEBOX_KEEP]
     #[arg(long, global = true, value_name = "TIME")]
     pub keep: Option<String>,
     /// Do not capture the raw streams [env: GLOVEBOX_CAPTURE=false]
     #[arg(long, global = true)]
     pub no_capture: bool,
-    /// Refuse calls that could bring a UTC day above this [env: GLOVEBOX_BUDGET_USD_PER_DAY]
-    #[arg(long, global = true, value_name = "USD")]
+    /// Refuse calls that could bring the costs of a UTC day above this [env: GLOVEBOX_BUDGET_USD_PER_DAY]
+    #[arg(long, global = true, value_name = "USD", allow_negative_numbers = true)]
     pub budget_usd_per_day: Option<String>,
-    /// The longest that an answer may take [env: GLOVEBOX_TIMEOUT_ANSWER]
-    #[arg(long, global = true, value_name = "TIME", hide_short_help = true)]
+    /// Ask before a call that could cost more than this [env: GLOVEBOX_CONFIRM_OVER_USD]
+    #[arg(long, global = true, value_name = "USD")]
+    pub confirm_over_usd: Option<String>,
+    /// End an answer after this time [env: GLOVEBOX_TIMEOUT_ANSWER]
+    #[arg(long, global = true, value_name = "TIME")]
     pub timeout_answer: Option<String>,
-    /// The longest that a research may take [env: GLOVEBOX_TIMEOUT_RESEARCH]
-    #[arg(long, global = true, value_name = "TIME", hide_short_help = true)]
+    /// End a research after this time [env: GLOVEBOX_TIMEOUT_RESEARCH]
+    #[arg(long, global = true, value_name = "TIME")]
     pub timeout_research: Option<String>,
-    /// The longest silence of the upstream [env: GLOVEBOX_TIMEOUT_IDLE]
-    #[arg(long, global = true, value_name = "TIME", hide_short_help = true)]
+    /// End a call after this time without data from upstream [env: GLOVEBOX_TIMEOUT_IDLE]
+    #[arg(long, global = true, value_name = "TIME")]
     pub timeout_idle: Option<String>,
-    /// How many requests may leave in a second, over all processes [env: GLOVEBOX_REQUESTS_PER_SECOND]
-    #[arg(long, global = true, value_name = "NUMBER", hide_short_help = true)]
+    /// Send this many requests a second at most, over all processes [env: GLOVEBOX_REQUESTS_PER_SECOND]
+    #[arg(long, global = true, value_name = "NUMBER")]
     pub requests_per_second: Option<String>,
     /// Call a simulator on this machine instead of the upstream [env: GLOVEBOX_SIMULATE=true]
     #[arg(long, global = true)]
     pub simulate: bool,
-    /// The simulator's pace: 1 as measured, 0 at once [env: GLOVEBOX_PACE]
+    /// Set the simulator's pace: 1 as measured, 0 at once [env: GLOVEBOX_PACE]
     #[arg(
         long,
         global = true,
@@ -108,6 +111,11 @@ impl Flags {
                 "budget_usd_per_day",
                 "--budget-usd-per-day",
                 self.budget_usd_per_day.clone(),
+            ),
+            (
+                "confirm_over_usd",
+                "--confirm-over-usd",
+                self.confirm_over_usd.clone(),
             ),
             (
                 "timeout_answer",

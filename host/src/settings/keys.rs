@@ -11,9 +11,11 @@ use crate::secrets;
 use crate::upstream::{ApiKey, KeyError};
 
 /// The variables, in the order in which they count: each pair a key and a file that holds one.
-const VARIABLES: [(&str, &str); 2] = [
-    ("BRAVE_ANSWERS_KEY", "BRAVE_ANSWERS_KEY_FILE"),
-    ("BRAVE_API_KEY", "BRAVE_API_KEY_FILE"),
+const VARIABLES: [(&str, Option<&str>); 3] = [
+    ("BRAVE_ANSWERS_KEY", Some("BRAVE_ANSWERS_KEY_FILE")),
+    ("BRAVE_API_KEY", Some("BRAVE_API_KEY_FILE")),
+    // What Brave's own tools for the Search API read: its plan may not include answers.
+    ("BRAVE_SEARCH_API_KEY", None),
 ];
 /// A key is some tens of bytes; a file beyond this is another file.
 const KEY_FILE_BYTES: u64 = 4096;
@@ -74,7 +76,7 @@ impl KeySources {
             if let Some(text) = environment.get(value) {
                 found.push(Source::Value(value, SecretString::from(text)));
             }
-            if let Some(path) = environment.get(file) {
+            if let Some((file, path)) = file.and_then(|file| Some((file, environment.get(file)?))) {
                 let file_of_key = KeyFile {
                     path: path.to_owned(),
                     piped: Arc::default(),
@@ -84,7 +86,8 @@ impl KeySources {
         }
         let names = VARIABLES
             .into_iter()
-            .flat_map(|(value, file)| [value, file]);
+            .flat_map(|(value, file)| [Some(value), file])
+            .flatten();
         let placeholders = names
             .filter(|name| environment.holds_placeholder(name))
             .collect();

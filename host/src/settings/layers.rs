@@ -24,7 +24,7 @@ pub struct Setting<T> {
 }
 
 /// The settings there are: the name in `glovebox.toml` and the environment variable.
-pub const NAMES: [(&str, &str); 12] = [
+pub const NAMES: [(&str, &str); 21] = [
     ("state_dir", "GLOVEBOX_STATE_DIR"),
     ("upstream", "GLOVEBOX_UPSTREAM"),
     ("component", "GLOVEBOX_COMPONENT"),
@@ -37,7 +37,27 @@ pub const NAMES: [(&str, &str); 12] = [
     ("requests_per_second", "GLOVEBOX_REQUESTS_PER_SECOND"),
     ("simulate", "GLOVEBOX_SIMULATE"),
     ("pace", "GLOVEBOX_PACE"),
+    ("tools.select", "GLOVEBOX_TOOLS"),
+    ("tools.disable", "GLOVEBOX_DISABLE_TOOLS"),
+    ("tools.enable", "GLOVEBOX_ENABLE_TOOLS"),
+    ("tools.allow_unsafe", "GLOVEBOX_ALLOW_UNSAFE"),
+    ("tools.allow_unsafe_tools", "GLOVEBOX_ALLOW_UNSAFE_TOOLS"),
+    ("confirm_over_usd", "GLOVEBOX_CONFIRM_OVER_USD"),
+    ("max_concurrent", "GLOVEBOX_MAX_CONCURRENT"),
+    ("audit", "GLOVEBOX_AUDIT"),
+    ("audit_key_file", "GLOVEBOX_AUDIT_KEY_FILE"),
 ];
+
+/// The settings that are lists: an array in `glovebox.toml`, elsewhere words with commas between them.
+const LISTS: [&str; 4] = [
+    "tools.select",
+    "tools.disable",
+    "tools.enable",
+    "tools.allow_unsafe_tools",
+];
+
+/// The table of `glovebox.toml` that has the settings whose names begin with its name.
+const TABLE: &str = "tools";
 
 const FLAG_LAYER: &str = "flag";
 const ENVIRONMENT_LAYER: &str = "environment";
@@ -155,11 +175,17 @@ impl Provider for Texts {
     }
 
     fn data(&self) -> Result<Map<Profile, Dict>, FigmentError> {
-        let dict: Dict = self
-            .texts
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), Value::from(text.clone())))
-            .collect();
+        let (mut dict, mut table) = (Dict::new(), Dict::new());
+        for (name, text) in &self.texts {
+            let value = Value::from(text.clone());
+            match name.split_once('.') {
+                Some((_, name)) => table.insert(name.to_owned(), value),
+                None => dict.insert((*name).to_owned(), value),
+            };
+        }
+        if !table.is_empty() {
+            dict.insert(TABLE.to_owned(), table.into());
+        }
         Ok(Map::from([(Profile::Default, dict)]))
     }
 }
@@ -167,9 +193,14 @@ impl Provider for Texts {
 /// All layers, merged.
 pub(super) struct Layers {
     figment: Figment,
+    /// The layers one by one, the one that wins first.
+    single: [Figment; 3],
     flags: BTreeMap<&'static str, &'static str>,
     file: PathBuf,
 }
+
+/// A flag that was given: the name of the setting, the flag, its text.
+pub(super) type Given = (&'static str, &'static str, String);
 
 impl Layers {
     pub(super) fn read(
@@ -177,14 +208,22 @@ impl Layers {
         environment: &Environment,
         file: &Path,
     ) -> Result<Self, SettingsError> {
-        refuse_lost_limits(environment)?;
         flags.refuse_unreadable()?;
-        let given = flags.given();
-        let from_flags = given
+        Self::of_given(flags.given(), environment, file)
+    }
+
+    /// Reads all layers with these flags.
+    pub(super) fn of_given(
+        given: Vec<Given>,
+        environment: &Environment,
+        file: &Path,
+    ) -> Result<Self, SettingsError> {
+        refuse_lost_limits(environment)?;
+        let from_flags: BTreeMap<_, _> = given
             .iter()
             .map(|(name, _, text)| (*name, text.clone()))
             .collect();
-        let from_environment = NAMES
+        let from_environment: BTreeMap<_, _> = NAMES
             .into_iter()
             .filter_map(|(name, variable)| {
                 environment
@@ -193,18 +232,18 @@ impl Layers {
             })
             .collect();
         let from_file = read_file(file)?;
-        let figment = Figment::new()
-            .merge(Toml::string(&from_file))
-            .merge(Texts {
-                layer: ENVIRONMENT_LAYER,
-                texts: from_environment,
-            })
-            .merge(Texts {
-                layer: FLAG_LAYER,
-                texts: from_flags,
-            });
+        let environment = Figment::from(Texts {
+            layer: ENVIRONMENT_LAYER,
+            texts: from_environment,
+        });
+        let from_flags = Figment::from(Texts {
+            layer: FLAG_LAYER,
+            texts: from_flags,
+        });
+        let in_file = Figment::from(Toml::string(&from_file));
         let layers = Self {
-            figment,
+            figment: in_file.clone().merge(&environment).merge(&from_flags),
+            single: [from_flags, environment, in_file],
             flags: given
                 .into_iter()
                 .map(|(name, flag, _)| (name, flag))
@@ -272,21 +311,47 @@ impl Layers {
     }
 
     fn find(&self, name: &'static str) -> Result<Option<(String, Origin)>, SettingsError> {
-        let Ok(value) = self.figment.find_value(name) else {
+        self.find_in(&self.figment, name)
+    }
+
+    /// What each layer says about a list, the one that wins first.
+    pub(super) fn each_list(
+        &self,
+        name: &'static str,
+    ) -> Result<Vec<(Vec<String>, Origin)>, SettingsError> {
+        let mut all = Vec::new();
+        for layer in &self.single {
+            if let Some((text, origin)) = self.find_in(layer, name)? {
+                all.push((words(&text), origin));
+            }
+        }
+        Ok(all)
+    }
+
+    fn find_in(
+        &self,
+        layer: &Figment,
+        name: &'static str,
+    ) -> Result<Option<(String, Origin)>, SettingsError> {
+        let Ok(value) = layer.find_value(name) else {
             return Ok(None);
         };
-        let origin = self.origin(name, &value);
-        match text(&value) {
+        let origin = self.origin(layer, name, &value);
+        let (text, must) = if LISTS.contains(&name) {
+            (list_text(&value), "a list of names")
+        } else {
+            (text(&value), "a single value, not a table or list")
+        };
+        match text {
             Some(text) => Ok(Some((text, origin))),
             None => Err(SettingsError(format!(
-                "{name} (from {origin}) must be a single value, not a table or list"
+                "{name} (from {origin}) must be {must}"
             ))),
         }
     }
 
-    fn origin(&self, name: &'static str, value: &Value) -> Origin {
-        let layer = self
-            .figment
+    fn origin(&self, layer: &Figment, name: &'static str, value: &Value) -> Origin {
+        let layer = layer
             .get_metadata(value.tag())
             .map(|metadata| metadata.name.clone());
         match layer.as_deref() {
@@ -313,30 +378,46 @@ impl Layers {
                     error.message()
                 ))
             })?;
-        for (key, _) in keys.iter() {
+        let names = |table: &str, item: &toml_edit::Item| -> Vec<String> {
+            match item.as_table_like() {
+                Some(within) if table == TABLE => within
+                    .iter()
+                    .map(|(name, _)| format!("{table}.{name}"))
+                    .collect(),
+                _ => vec![table.to_owned()],
+            }
+        };
+        for key in keys.iter().flat_map(|(key, item)| names(key, item)) {
+            if NAMES.iter().any(|known| known.0 == key) {
+                continue;
+            }
             if key.contains("key") || key.contains("token") {
                 return Err(SettingsError(format!(
                     "{} holds {:?}: keys do not belong there; use BRAVE_ANSWERS_KEY or BRAVE_ANSWERS_KEY_FILE",
                     self.file.display(),
-                    secrets::shown(key)
+                    secrets::shown(&key)
                 )));
             }
-            if !NAMES.iter().any(|known| known.0 == key) {
-                let names: Vec<&str> = NAMES.iter().map(|known| known.0).collect();
-                return Err(SettingsError(format!(
-                    "{} holds {:?}, which is no setting; there are: {}",
-                    self.file.display(),
-                    secrets::shown(key),
-                    names.join(", ")
-                )));
-            }
+            let names: Vec<&str> = NAMES.iter().map(|known| known.0).collect();
+            return Err(SettingsError(format!(
+                "{} holds {:?}, which is no setting; there are: {}",
+                self.file.display(),
+                secrets::shown(&key),
+                names.join(", ")
+            )));
         }
         Ok(())
     }
 }
 
-/// The settings that hold back spending. Where one is lost on its way here, that is an error.
-const LIMITS: [&str; 1] = ["GLOVEBOX_BUDGET_USD_PER_DAY"];
+/// The settings that hold back spending or tools. Where one is lost on its way here, that is an error.
+const LIMITS: [&str; 5] = [
+    "GLOVEBOX_BUDGET_USD_PER_DAY",
+    "GLOVEBOX_CONFIRM_OVER_USD",
+    "GLOVEBOX_TOOLS",
+    "GLOVEBOX_DISABLE_TOOLS",
+    "GLOVEBOX_AUDIT",
+];
 
 fn refuse_lost_limits(environment: &Environment) -> Result<(), SettingsError> {
     match LIMITS
@@ -344,8 +425,18 @@ fn refuse_lost_limits(environment: &Environment) -> Result<(), SettingsError> {
         .find(|name| environment.holds_placeholder(name))
     {
         Some(name) => Err(SettingsError(format!(
-            "{name} holds the text of a placeholder, not an amount: the program that starts glovebox does not replace \
-             it; give US dollars as a number such as 2.50, or remove the variable"
+            "{name} holds the text of a placeholder, not {}: the program that starts glovebox does not replace \
+             it; give {}, or remove the variable",
+            if name.ends_with("_USD") || name.contains("_USD_") {
+                "an amount"
+            } else {
+                "a value"
+            },
+            if name.ends_with("_USD") || name.contains("_USD_") {
+                "US dollars as a number such as 2.50"
+            } else {
+                "a value"
+            }
         ))),
         None => Ok(()),
     }
@@ -373,6 +464,26 @@ fn text(value: &Value) -> Option<String> {
         return Some(number.to_string());
     }
     value.to_f64().map(|number| number.to_string())
+}
+
+/// Returns the text of a list: its words with commas between them.
+fn list_text(value: &Value) -> Option<String> {
+    match value.as_array() {
+        Some(array) => {
+            let words: Option<Vec<&str>> = array.iter().map(Value::as_str).collect();
+            Some(words?.join(","))
+        }
+        None => value.as_str().map(str::to_owned),
+    }
+}
+
+/// Returns the words of a list.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let words = text.split(',').map(str::trim);
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn checked<T>(

@@ -8,6 +8,7 @@ mod error;
 mod flags;
 mod keys;
 mod layers;
+mod policy;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub use error::SettingsError;
 pub use flags::Flags;
 pub use keys::{KeyReport, KeySources};
 pub use layers::{Environment, NAMES, Origin as ValueOrigin, Setting};
+pub use policy::{PolicyFlags, PolicySettings};
 
 use layers::Layers;
 
@@ -49,6 +51,8 @@ pub struct Settings {
     pub capture: Setting<bool>,
     /// The most that a UTC day may cost, in millionths of a US dollar.
     pub budget_per_day: Setting<Option<u64>>,
+    /// The cost above which a person is asked before a call, in millionths of a US dollar.
+    pub confirm_over: Setting<Option<u64>>,
     /// The longest that an answer may take.
     pub timeout_answer: Setting<Duration>,
     /// The longest that a research may take.
@@ -69,6 +73,7 @@ pub struct Settings {
     pub proxy: Option<Proxy>,
     keys: KeySources,
     given: Vec<(&'static str, String)>,
+    flags: Flags,
 }
 
 impl Settings {
@@ -109,6 +114,7 @@ impl Settings {
             keep: layers.required("keep", || Ok(KEEP), check::keep)?,
             capture: layers.required("capture", || Ok(true), check::switch)?,
             budget_per_day: layers.optional("budget_usd_per_day", check::usd)?,
+            confirm_over: layers.optional("confirm_over_usd", check::usd)?,
             timeout_answer: layers.required(
                 "timeout_answer",
                 || Ok(timeouts.answer),
@@ -131,7 +137,17 @@ impl Settings {
             config_file: (config_file.clone(), config_file.is_file()),
             keys: KeySources::of(environment),
             given: layers.given()?,
+            flags: flags.clone(),
         })
+    }
+
+    /// Reads the settings about tools, as they are now: the file may have changed.
+    ///
+    /// # Errors
+    /// The first value that is wrong.
+    pub fn policy(&self, flags: &PolicyFlags) -> Result<PolicySettings, SettingsError> {
+        let environment = Environment::of_process();
+        PolicySettings::load(&self.flags, flags, &environment, &self.config_file.0)
     }
 
     /// The key, read now.
@@ -207,6 +223,9 @@ impl Settings {
             row("capture", &self.capture, ToString::to_string),
             row("budget_usd_per_day", &self.budget_per_day, |budget| {
                 budget.map_or_else(none, check::usd_text)
+            }),
+            row("confirm_over_usd", &self.confirm_over, |limit| {
+                limit.map_or_else(none, check::usd_text)
             }),
             row("timeout_answer", &self.timeout_answer, |wait| {
                 duration_text(*wait)

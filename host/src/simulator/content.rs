@@ -1,28 +1,28 @@
-//! An answer about a question: plausible, synthetic, with sources on example domains.
+//! Generates an answer to a question, with sources on example domains.
 
 use serde_json::json;
 
 use super::python_json::tag;
 
-/// A piece of an answer.
+/// A part of an answer.
 #[derive(Clone, Debug)]
-pub enum Piece {
-    /// Prose.
+pub enum AnswerPart {
+    /// Text.
     Text(String),
-    /// A citation frame, complete with its tag.
+    /// A complete citation tag.
     Citation(String),
 }
 
-/// A source to cite.
+/// A source of an answer.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Its URL.
+    /// The URL.
     pub url: String,
-    /// What it says.
+    /// The text that is cited.
     pub snippet: String,
 }
 
-/// What a question is about: without its question words and marks, and short enough for a sentence.
+/// Returns the topic of a question: the question without its end marks, at most 80 characters long.
 pub fn topic(question: &str) -> String {
     let words = question.trim().trim_end_matches(['?', '.', '!', ' ']);
     let short: String = words.chars().take(80).collect();
@@ -34,7 +34,7 @@ pub fn topic(question: &str) -> String {
     }
 }
 
-/// The topic as part of a URL.
+/// Returns a topic as part of a URL.
 pub fn slug(topic: &str) -> String {
     let words = topic.to_lowercase();
     let words: Vec<&str> = words
@@ -49,7 +49,7 @@ pub fn slug(topic: &str) -> String {
     }
 }
 
-/// Sources about a topic.
+/// Returns sources on a topic.
 pub fn sources(topic: &str) -> Vec<Source> {
     let slug = slug(topic);
     let source = |url: String, snippet: String| Source { url, snippet };
@@ -79,7 +79,7 @@ pub fn sources(topic: &str) -> Vec<Source> {
     ]
 }
 
-/// Sentences, each with the sources that it rests on (numbers into [`sources`]).
+/// The sentences of an answer with the indices of their sources in [`sources`].
 const SENTENCES: [(&str, &[usize]); 11] = [
     (
         "On “{}”, the sources agree on the outline and differ on the details.",
@@ -127,11 +127,11 @@ const SENTENCES: [(&str, &[usize]); 11] = [
     ),
 ];
 
-/// The upstream's own numbers of the sources: they skip, as in recorded streams.
+/// The numbers that citations use for the sources. They are not consecutive, as in recorded streams.
 const NUMBERS: [u32; 5] = [1, 2, 4, 5, 7];
 
-/// The answer's pieces, in order.
-pub fn answer(question: &str, citations: bool) -> Vec<Piece> {
+/// Returns the parts of an answer, in order.
+pub fn answer(question: &str, citations: bool) -> Vec<AnswerPart> {
     let topic = topic(question);
     let sources = sources(&topic);
     let mut pieces = Vec::new();
@@ -139,7 +139,7 @@ pub fn answer(question: &str, citations: bool) -> Vec<Piece> {
     for (sentence, cited) in SENTENCES {
         let text = sentence.replace("{}", &topic);
         position += text.chars().count();
-        pieces.push(Piece::Text(text));
+        pieces.push(AnswerPart::Text(text));
         if citations {
             pieces.extend(
                 cited
@@ -151,10 +151,10 @@ pub fn answer(question: &str, citations: bool) -> Vec<Piece> {
     pieces
 }
 
-fn citation(sources: &[Source], number: usize, position: usize) -> Option<Piece> {
+fn citation(sources: &[Source], number: usize, position: usize) -> Option<AnswerPart> {
     let source = sources.get(number)?;
     let host = source.url.split('/').nth(2)?;
-    Some(Piece::Citation(tag(
+    Some(AnswerPart::Citation(tag(
         "citation",
         &Citation {
             start_index: position,
@@ -167,7 +167,7 @@ fn citation(sources: &[Source], number: usize, position: usize) -> Option<Piece>
     )))
 }
 
-/// The members in the order of the API.
+/// The payload of a citation tag, with the fields in the order of the API.
 #[derive(serde::Serialize)]
 struct Citation<'a> {
     start_index: usize,
@@ -178,18 +178,18 @@ struct Citation<'a> {
     snippet: &'a str,
 }
 
-/// The answer's prose alone.
-pub fn prose(pieces: &[Piece]) -> String {
+/// Returns the text of an answer without citations.
+pub fn prose(pieces: &[AnswerPart]) -> String {
     pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text.as_str()),
-            Piece::Citation(_) => None,
+            AnswerPart::Text(text) => Some(text.as_str()),
+            AnswerPart::Citation(_) => None,
         })
         .collect()
 }
 
-/// A blocking reply.
+/// Returns the body of a reply that is not streamed.
 pub fn blocking(id: &str, created: u64, text: &str, usage: &serde_json::Value) -> String {
     json!({
         "id": id,

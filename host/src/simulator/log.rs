@@ -1,45 +1,45 @@
-//! What was asked, and what became of it.
+//! The log of requests and of how their replies ended.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use serde::Serialize;
 
-/// Requests kept; the oldest go first, for a simulator may run for days.
-const RECORDS: usize = 1000;
+/// The most records to keep. The oldest are dropped, because a simulator can run for days.
+const MAX_RECORDS: usize = 1000;
 
-/// One request.
+/// A request and its reply.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Record {
-    /// From 1.
+    /// The number of the request, from 1.
     pub number: u64,
-    /// Milliseconds since the simulator's start.
+    /// Milliseconds since the start of the simulator.
     pub at_ms: u64,
     /// The method.
     pub method: String,
     /// The path.
     pub path: String,
-    /// The names of the headers; no values, so no key.
+    /// The names of the headers. Values are not recorded, because the key is one of them.
     pub header_names: Vec<String>,
-    /// Whether there was a key.
+    /// Whether the request had a key.
     pub key_seen: bool,
-    /// The body as JSON, or as text where it is none.
+    /// The body as JSON, or as text if it is not JSON.
     pub body: serde_json::Value,
-    /// The scenario that was played.
+    /// The scenario of the reply.
     pub scenario: String,
-    /// What the API would not have said but is odd, such as unknown names.
+    /// Oddities that the API accepts silently, such as unknown fields.
     pub notes: Vec<String>,
     /// The status of the reply.
     pub status: u16,
-    /// Bytes of the body given to the connection.
+    /// The number of body bytes that were passed to the connection.
     pub bytes_sent: u64,
-    /// `complete`, `dropped` (by the client), `reset` (by the scenario), or null while it goes on.
+    /// `complete`, `dropped` by the client, `reset` by the scenario, or null while the reply is running.
     pub end: Option<&'static str>,
-    /// When it ended or the drop was noticed, in milliseconds since the start.
+    /// When the reply ended or its drop was noticed, in milliseconds since the start.
     pub ended_ms: Option<u64>,
 }
 
-/// All requests of one simulator.
+/// The log of one simulator.
 #[derive(Debug)]
 pub struct Log {
     start: Instant,
@@ -56,24 +56,24 @@ impl Default for Log {
 }
 
 impl Log {
-    /// A copy of the records, oldest first.
+    /// Returns a copy of the records, oldest first.
     pub fn records(&self) -> Vec<Record> {
         self.lock().1.clone()
     }
 
-    /// Notes a request that just came.
-    pub fn begin(self: &Arc<Self>, mut record: Record) -> Entry {
+    /// Adds a record for a new request.
+    pub fn begin(self: &Arc<Self>, mut record: Record) -> RecordHandle {
         let mut records = self.lock();
         records.0 += 1;
         let number = records.0;
         record.number = number;
         record.at_ms = self.now();
-        if records.1.len() == RECORDS {
+        if records.1.len() == MAX_RECORDS {
             records.1.remove(0);
         }
         records.1.push(record);
         drop(records);
-        Entry {
+        RecordHandle {
             log: Arc::clone(self),
             number,
             ended: false,
@@ -100,26 +100,26 @@ impl Log {
     }
 }
 
-/// A request that is being answered. Dropping it before its end means that the client went away.
+/// The record of a running request. Dropping it before [`RecordHandle::end`] records that the client disconnected.
 #[derive(Debug)]
-pub struct Entry {
+pub struct RecordHandle {
     log: Arc<Log>,
     number: u64,
     ended: bool,
 }
 
-impl Entry {
-    /// Notes what is known by now.
+impl RecordHandle {
+    /// Changes the record.
     pub fn note(&self, change: impl FnOnce(&mut Record)) {
         self.log.change(self.number, change);
     }
 
-    /// Notes bytes of the body.
+    /// Adds to the number of body bytes sent.
     pub fn sent(&self, bytes: usize) {
         self.note(|record| record.bytes_sent += bytes as u64);
     }
 
-    /// Notes the end.
+    /// Records the end of the reply.
     pub fn end(&mut self, how: &'static str) {
         self.ended = true;
         let now = self.log.now();
@@ -130,7 +130,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for RecordHandle {
     fn drop(&mut self) {
         if !self.ended {
             self.end("dropped");

@@ -1,15 +1,13 @@
-//! A Brave Answers upstream on loopback, as faithful and as nasty as is known: for use offline and for tests.
+//! A simulator of the Brave Answers API on loopback, for offline use and for tests.
 //!
-//! It checks a request as the API does (the key's header first, then the body), streams what a scenario
-//! says at a pace, and logs what was asked and what became of it under `GET /__sim/log`.
+//! It checks requests in the order of the API (first the header with the key, then the body), sends the reply that the
+//! scenario describes with realistic delays, and returns a log of requests and replies at `GET /__sim/log`.
 //!
-//! - Without a scenario the reply is about the question asked, cited or in research as the request says.
-//! - A scenario is named by the options or as `sim:NAME` in front of a question; see [`scenario::Scenario`].
+//! - Without a scenario it replies with an answer or a research result on the question.
+//! - The options select a scenario, or the prefix `sim:NAME` of a question. See [`scenario::Scenario`].
 
-mod check;
 mod content;
-mod effects;
-mod frames;
+mod events;
 mod log;
 mod python_json;
 mod refusal;
@@ -17,6 +15,8 @@ mod research;
 pub mod scenario;
 mod server;
 mod steps;
+mod transform;
+mod validation;
 mod variants;
 pub mod vectors;
 
@@ -33,21 +33,21 @@ use scenario::Scenario;
 
 /// The path of the log.
 pub const LOG_PATH: &str = "/__sim/log";
-/// The path that calls go to.
+/// The path of the API.
 pub const CALL_PATH: &str = "/res/v1/chat/completions";
 
-/// How the simulator behaves.
+/// The options of a simulator.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it listens; loopback only. Port 0 takes a free one.
+    /// The loopback address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// What it replies where a question does not say.
+    /// The scenario of questions without a `sim:` prefix.
     pub scenario: Scenario,
-    /// Its pace: 1 as measured, 0 at once.
+    /// The factor on all delays: 1 for measured delays, 0 for none.
     pub pace: f64,
-    /// What random choices start from.
+    /// The seed of random choices.
     pub seed: u64,
-    /// Whether more than two requests in a second are refused, as the API does.
+    /// Whether more than two requests per second are refused, as by the API.
     pub enforce_rate: bool,
 }
 
@@ -63,7 +63,7 @@ impl Default for Options {
     }
 }
 
-/// A simulator that runs until it is dropped.
+/// A running simulator. It stops when it is dropped.
 #[derive(Debug)]
 pub struct Simulator {
     address: SocketAddr,
@@ -72,10 +72,10 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts one.
+    /// Starts a simulator.
     ///
     /// # Errors
-    /// Where the address is not loopback or is taken.
+    /// If the address is not a loopback address or cannot be bound.
     pub async fn start(options: Options) -> io::Result<Self> {
         if !options.listen.ip().is_loopback() {
             return Err(io::Error::new(
@@ -97,19 +97,19 @@ impl Simulator {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which the simulator listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its origin as a URL.
+    /// Returns the origin of the simulator as a URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What it was asked so far.
+    /// Returns the records of all requests so far.
     #[must_use]
     pub fn log(&self) -> Vec<Record> {
         self.log.records()

@@ -1,4 +1,5 @@
-//! JSON as Python writes it: `", "` and `": "`, everything beyond ASCII escaped. So do the tags of the API.
+//! Serializes JSON as Python does, with `", "` and `": "` as separators and non-ASCII characters escaped. The tags of
+//! the API have this format.
 
 use std::io::{self, Write};
 
@@ -38,16 +39,16 @@ impl Formatter for Python {
     }
 }
 
-/// The value as Python's `json.dumps` would write it.
+/// Returns the output of Python's `json.dumps` for a value.
 pub fn dumps<T: Serialize + ?Sized>(value: &T) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, Python);
-    // Only maps with keys that are no strings fail, and there are none here.
+    // Only maps with keys that are not strings fail. No caller has such maps.
     let _ = value.serialize(&mut serializer);
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A tag with its payload.
+/// Returns a tag with a payload.
 pub fn tag<T: Serialize + ?Sized>(name: &str, payload: &T) -> String {
     format!("<{name}>{}</{name}>", dumps(payload))
 }

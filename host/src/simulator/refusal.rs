@@ -1,4 +1,4 @@
-//! Replies that are no answers, in every envelope that was seen.
+//! Refusals in all response formats that were observed.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,38 +8,38 @@ use serde_json::{Value, json};
 use super::variants::Variants;
 use crate::jobs::clock;
 
-/// Why a request is refused.
+/// The reason for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// 400: the account has no plan for this.
+pub enum Refusal {
+    /// 400: the plan of the account does not include the request.
     Plan,
-    /// 402: the spend cap.
+    /// 402: the spending limit is reached.
     SpendCap,
-    /// 403.
+    /// 403: not allowed.
     NotAllowed,
     /// 404: no such subscription.
     NotFound,
-    /// 422: a bad key.
+    /// 422: an invalid key.
     Key,
-    /// 422: a bad field.
+    /// 422: an invalid field.
     Validation,
     /// 422: options that exclude each other.
     Option,
-    /// 429: too many a second.
+    /// 429: too many requests per second.
     Rate,
-    /// 429: the month's quota.
+    /// 429: the quota of the month is used up.
     Quota,
-    /// 500.
+    /// 500: internal error.
     Server,
-    /// 503.
+    /// 503: unavailable.
     Unavailable,
-    /// 502 from a proxy in between, as HTML.
+    /// 502 of a proxy, as HTML.
     Html,
     /// 302 to another host.
     Redirect,
 }
 
-/// What one kind of refusal looks like on the wire.
+/// The status and texts of one kind of refusal.
 struct Wire {
     name: &'static str,
     status: u16,
@@ -47,7 +47,7 @@ struct Wire {
     detail: &'static str,
 }
 
-impl Refused {
+impl Refusal {
     const ALL: [Self; 13] = [
         Self::Plan,
         Self::SpendCap,
@@ -64,7 +64,7 @@ impl Refused {
         Self::Redirect,
     ];
 
-    /// The refusal that a scenario names.
+    /// Returns the refusal of a scenario name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -72,13 +72,13 @@ impl Refused {
             .find(|refused| refused.wire().name == name)
     }
 
-    /// Whether it goes away by itself, so that a second try is answered.
+    /// Returns whether the refusal is temporary, so that a second attempt succeeds.
     #[must_use]
-    pub const fn passes(self) -> bool {
+    pub const fn is_temporary(self) -> bool {
         matches!(self, Self::Rate)
     }
 
-    /// The status.
+    /// Returns the HTTP status.
     #[must_use]
     pub const fn status(self) -> u16 {
         self.wire().status
@@ -158,7 +158,7 @@ impl Refused {
         }
     }
 
-    /// The reply.
+    /// Returns the response.
     #[must_use]
     pub fn response(self, variants: Variants, meta: Value) -> Response {
         let wire = self.wire();
@@ -189,7 +189,7 @@ impl Refused {
 
 const HTML: &str = "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head>\n<body><center><h1>502 Bad Gateway</h1></center><hr><center>edge</center></body></html>\n";
 
-/// `{"detail": "…"}`, as the constraint errors were seen.
+/// Returns the response `{"detail": "…"}`, which the API sends for options that exclude each other.
 pub fn detail(status: u16, text: &str) -> Response {
     reply(
         status,
@@ -226,7 +226,7 @@ fn example_meta() -> Value {
     }] })
 }
 
-/// A reply with a body that is all there.
+/// Returns a response with a complete body.
 pub fn reply(status: u16, content_type: &'static str, body: String) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() =

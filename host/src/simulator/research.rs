@@ -1,34 +1,34 @@
-//! Research about a question, within the caps of its request.
+//! Generates a research reply within the limits of its request.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::check::Asked;
 use super::content::{Source, slug, sources, topic};
-use super::frames::Usage;
+use super::events::Usage;
 use super::python_json::tag;
+use super::validation::RequestFields;
 
-/// A delta, after a wait at the measured pace.
-pub type Timed = (Duration, String);
+/// A delta with the delay before it at pace 1.
+pub type DelayedDelta = (Duration, String);
 
-/// Iterations of a research of medium breadth.
+/// The iterations of a research of medium breadth.
 const ITERATIONS: u64 = 3;
-/// Seconds that an iteration takes, as measured.
+/// The measured duration of an iteration in seconds.
 const ITERATION_SECONDS: f64 = 24.5;
-/// Pages read for a query.
-const PAGES: u64 = 30;
-/// Passages read for a query.
-const PASSAGES: u64 = 80;
-/// Tokens read for a query, at the default cap of 8192 for one query's results.
-const TOKENS_IN: u64 = 11_363;
-/// Tokens written in an iteration.
-const TOKENS_OUT: u64 = 422;
-/// How often progress is reported in an iteration.
-const REPORTS: u64 = 4;
+/// The pages read per query.
+const PAGES_PER_QUERY: u64 = 30;
+/// The passages read per query.
+const PASSAGES_PER_QUERY: u64 = 80;
+/// The tokens read per query with the default limit of 8192 tokens per query.
+const TOKENS_IN_PER_QUERY: u64 = 11_363;
+/// The tokens written per iteration.
+const TOKENS_OUT_PER_ITERATION: u64 = 422;
+/// The progress tags per iteration.
+const REPORTS_PER_ITERATION: u64 = 4;
 
-/// What a query looks for.
-const ANGLES: [&str; 8] = [
+/// Suffixes that turn a topic into queries.
+const QUERY_SUFFIXES: [&str; 8] = [
     "overview",
     "latest results 2026",
     "limits and criticism",
@@ -68,20 +68,20 @@ struct Thinking<'a> {
 }
 
 struct State<'a> {
-    asked: &'a Asked,
+    fields: &'a RequestFields,
     topic: String,
     sources: Vec<Source>,
     queries: u64,
     seconds: f64,
-    deltas: Vec<Timed>,
+    deltas: Vec<DelayedDelta>,
 }
 
-/// The deltas of the whole research, and what it used.
-pub fn research(question: &str, asked: &Asked) -> (Vec<Timed>, Usage) {
+/// Returns the deltas of a research and its usage.
+pub fn research(question: &str, fields: &RequestFields) -> (Vec<DelayedDelta>, Usage) {
     let topic = topic(question);
     let sources = sources(&topic);
     let mut state = State {
-        asked,
+        fields,
         topic,
         sources,
         queries: 0,
@@ -89,14 +89,14 @@ pub fn research(question: &str, asked: &Asked) -> (Vec<Timed>, Usage) {
         deltas: Vec::new(),
     };
     let mut iterations = 0;
-    while iterations < ITERATIONS.min(asked.iterations) && state.may_go_on(iterations) {
+    while iterations < ITERATIONS.min(fields.iterations) && state.starts_another(iterations) {
         iterations += 1;
         state.iteration(iterations);
     }
     let usage = Usage {
         queries: state.queries,
         tokens_in: state.tokens_in(),
-        tokens_out: iterations * TOKENS_OUT + 600,
+        tokens_out: iterations * TOKENS_OUT_PER_ITERATION + 600,
     };
     state.after(
         0.2 * ITERATION_SECONDS,
@@ -106,15 +106,15 @@ pub fn research(question: &str, asked: &Asked) -> (Vec<Timed>, Usage) {
 }
 
 impl State<'_> {
-    /// The budget of seconds is soft: what was begun is ended.
+    /// Returns whether another iteration starts. The limit on seconds is soft: an iteration that started is completed.
     #[allow(clippy::cast_precision_loss)] // at most 300
-    fn may_go_on(&self, iterations: u64) -> bool {
+    fn starts_another(&self, iterations: u64) -> bool {
         iterations == 0
-            || (self.queries < self.asked.queries && self.seconds < self.asked.seconds as f64)
+            || (self.queries < self.fields.queries && self.seconds < self.fields.seconds as f64)
     }
 
     fn tokens_in(&self) -> u64 {
-        self.queries * TOKENS_IN * self.asked.tokens_per_query / 8192
+        self.queries * TOKENS_IN_PER_QUERY * self.fields.tokens_per_query / 8192
     }
 
     fn after(&mut self, seconds: f64, delta: String) {
@@ -130,33 +130,34 @@ impl State<'_> {
         for query in &queries {
             let analyzing = Analyzing {
                 query,
-                urls: PAGES,
-                new_urls: PAGES - 2 * (iteration - 1),
+                urls: PAGES_PER_QUERY,
+                new_urls: PAGES_PER_QUERY - 2 * (iteration - 1),
             };
             self.after(0.05 * ITERATION_SECONDS, tag("analyzing", &analyzing));
         }
         let queries_before = self.queries;
         #[allow(clippy::cast_precision_loss)] // small numbers
-        for report in 1..=REPORTS {
-            self.queries = queries_before + (queries.len() as u64 * report).div_ceil(REPORTS);
-            self.seconds += ITERATION_SECONDS / REPORTS as f64;
+        for report in 1..=REPORTS_PER_ITERATION {
+            self.queries =
+                queries_before + (queries.len() as u64 * report).div_ceil(REPORTS_PER_ITERATION);
+            self.seconds += ITERATION_SECONDS / REPORTS_PER_ITERATION as f64;
             self.progress(iteration);
         }
-        if self.asked.thinking {
+        if self.fields.thinking {
             for query in &queries {
                 self.thinking(query);
             }
         }
-        if iteration < ITERATIONS.min(self.asked.iterations) {
+        if iteration < ITERATIONS.min(self.fields.iterations) {
             let gap = format!("No source gives figures on {} before 2021.", self.topic);
             self.after(0.0, tag("blindspots", &[gap]));
         }
     }
 
     fn next_queries(&self, iteration: u64) -> Vec<String> {
-        let wanted = iteration.min(self.asked.queries - self.queries).max(1);
+        let wanted = iteration.min(self.fields.queries - self.queries).max(1);
         let first = usize::try_from(self.queries).unwrap_or_default();
-        let angles = ANGLES
+        let angles = QUERY_SUFFIXES
             .iter()
             .cycle()
             .skip(first)
@@ -174,9 +175,9 @@ impl State<'_> {
             .collect();
         let thinking = Thinking {
             query,
-            chunks_analyzed: PASSAGES,
-            chunks_selected: PASSAGES / 5,
-            urls_analyzed: PAGES.min(self.asked.results_per_query),
+            chunks_analyzed: PASSAGES_PER_QUERY,
+            chunks_selected: PASSAGES_PER_QUERY / 5,
+            urls_analyzed: PAGES_PER_QUERY.min(self.fields.results_per_query),
             urls_selected: selected.iter().map(String::as_str).collect(),
         };
         self.after(0.02 * ITERATION_SECONDS, tag("thinking", &thinking));
@@ -187,17 +188,18 @@ impl State<'_> {
             elasped_seconds: (self.seconds * 10.0).round() / 10.0,
             number_of_iterations: iteration,
             number_of_queries: self.queries,
-            number_of_urls_analyzed: self.queries * PAGES.min(self.asked.results_per_query),
-            number_of_snippets_analyzed: self.queries * PASSAGES,
+            number_of_urls_analyzed: self.queries
+                * PAGES_PER_QUERY.min(self.fields.results_per_query),
+            number_of_snippets_analyzed: self.queries * PASSAGES_PER_QUERY,
             number_of_input_tokens: self.tokens_in(),
             number_of_thinking_tokens: 0,
-            number_of_output_tokens: iteration * TOKENS_OUT,
+            number_of_output_tokens: iteration * TOKENS_OUT_PER_ITERATION,
         };
         self.after(0.2 * ITERATION_SECONDS, tag("progress", &progress));
     }
 }
 
-/// The answer, with links as research has them instead of citations.
+/// Returns the answer. Research answers contain links instead of citation tags.
 fn answer(topic: &str, sources: &[Source], queries: u64) -> String {
     let link = |number: usize, text: &str| {
         let url = sources

@@ -1,72 +1,72 @@
-//! What a reply is to be: `NAME` or `NAME+VARIANT+VARIANT`.
+//! Scenarios, written as `NAME` or `NAME+VARIANT+VARIANT`.
 //!
 //! | name | reply |
 //! |---|---|
-//! | `auto` | about the question: a cited answer, or research in several iterations |
-//! | a golden vector's name, or `fixture/NAME` | that vector |
+//! | `auto` | on the question: an answer with citations, or research in several iterations |
+//! | the name of a golden vector, or `fixture/NAME` | the vector |
 //! | `error-…`, `html-502`, `redirect` | a refusal |
-//! | `reset`, `stall`, `endless`, `huge-line`, `gzip` | about the question, with that fault |
-//! | `flood` | about the question, after some thousands of deltas, each within a millisecond of the last |
-//! | `open-end` | about the question; after `[DONE]` the connection stays open |
-//! | `open-end-comments` | the same, with a comment line a second after `[DONE]` |
-//! | `cost-…` | about the question, with that text as its cost, such as `cost-1e300` or `cost-NaN` |
+//! | `reset`, `stall`, `endless`, `huge-line`, `gzip` | on the question, with this fault |
+//! | `flood` | on the question, after thousands of deltas with less than a millisecond between them |
+//! | `open-end` | on the question; the connection stays open after `[DONE]` |
+//! | `open-end-comments` | as `open-end`, with a comment every second after `[DONE]` |
+//! | `cost-…` | on the question, with this text as its cost, such as `cost-1e300` or `cost-NaN` |
 //!
-//! Variants: `gzip`, `split` (cut at random places); for replies about the question `openai` (the look of
-//! the documentation), `crlf`, `cr`, `bom`, `comments`, `no-space`; for refusals `docs`, `detail` and `text`
-//! (other envelopes), `once` (a repeated question is answered) and `always`; for all other replies `status-203`.
+//! Variants: `gzip`, `split` (at random positions); for replies on the question `openai` (the format of the
+//! documentation), `crlf`, `cr`, `bom`, `comments`, `no-space`; for refusals `docs`, `detail` and `text` (other
+//! response formats), `once` (a repeated question is answered) and `always`; for all other replies `status-203`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::refusal::Refused;
+use super::refusal::Refusal;
 use super::variants::Variants;
 use super::vectors;
 
-/// What is played, before variants.
+/// The reply of a scenario, without variants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Play {
-    /// About the question.
+pub enum ReplyKind {
+    /// An answer or research on the question.
     #[default]
     Auto,
     /// A golden vector.
     Vector(String),
     /// A refusal.
-    Refuse(Refused),
-    /// About the question, broken off after some events.
+    Refuse(Refusal),
+    /// On the question. The connection is reset after some events.
     Reset,
-    /// About the question, silent after some events.
+    /// On the question. Nothing more is sent after some events.
     Stall,
-    /// About the question, without an end.
+    /// On the question, without end.
     Endless,
-    /// About the question, then a line of many megabytes.
+    /// On the question, followed by a line of many megabytes.
     HugeLine,
-    /// About the question, after a flood of deltas.
+    /// On the question, after thousands of deltas.
     Flood,
-    /// About the question, with a connection that stays open after the end, silent or with comments.
+    /// On the question. The connection stays open after the end.
     OpenEnd {
-        /// Whether comments keep coming.
+        /// Whether comments are sent after the end.
         comments: bool,
     },
-    /// About the question, with this text in the place of the cost.
+    /// On the question, with this text as the cost.
     Cost(String),
 }
 
 /// A scenario with its variants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scenario {
-    /// What is played.
-    pub play: Play,
-    /// How.
+    /// The reply.
+    pub reply: ReplyKind,
+    /// The variants.
     pub variants: Variants,
     name: String,
 }
 
-/// There is no such scenario or variant.
+/// The name of an unknown scenario or variant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no scenario or variant {0:?}; glovebox simulate --list shows all")]
 pub struct UnknownScenario(pub String);
 
-/// The scenarios that are no vectors.
+/// All scenarios except the golden vectors.
 const BUILT_IN: [&str; 24] = [
     "auto",
     "flood",
@@ -95,16 +95,16 @@ const BUILT_IN: [&str; 24] = [
 ];
 
 impl Scenario {
-    /// The names of all, without variants.
+    /// Returns the names of all scenarios, without variants.
     pub fn names() -> impl Iterator<Item = String> {
         let built_in = BUILT_IN.iter().map(|name| (*name).to_owned());
         built_in.chain(vectors::names())
     }
 
-    /// Takes a scenario off the front of a question: `sim:NAME rest`.
+    /// Splits the prefix `sim:NAME` from a question.
     ///
     /// # Errors
-    /// Where it names one that there is not.
+    /// If the scenario is unknown.
     pub fn of_question(question: &str) -> Result<(Option<Self>, &str), UnknownScenario> {
         let Some(rest) = question.trim_start().strip_prefix("sim:") else {
             return Ok((None, question));
@@ -121,23 +121,23 @@ impl FromStr for Scenario {
         let mut parts = text.split('+');
         let name = parts.next().unwrap_or_default();
         let mut variants = Variants::default();
-        let play = match name {
-            "" | "auto" => Play::Auto,
-            "reset" => Play::Reset,
-            "stall" => Play::Stall,
-            "endless" => Play::Endless,
-            "huge-line" => Play::HugeLine,
-            "flood" => Play::Flood,
-            "open-end" => Play::OpenEnd { comments: false },
-            "open-end-comments" => Play::OpenEnd { comments: true },
+        let reply = match name {
+            "" | "auto" => ReplyKind::Auto,
+            "reset" => ReplyKind::Reset,
+            "stall" => ReplyKind::Stall,
+            "endless" => ReplyKind::Endless,
+            "huge-line" => ReplyKind::HugeLine,
+            "flood" => ReplyKind::Flood,
+            "open-end" => ReplyKind::OpenEnd { comments: false },
+            "open-end-comments" => ReplyKind::OpenEnd { comments: true },
             "gzip" => {
                 variants.gzip = true;
-                Play::Auto
+                ReplyKind::Auto
             }
-            name => match (Refused::from_name(name), name.strip_prefix("cost-")) {
-                (Some(refused), _) => Play::Refuse(refused),
-                (None, Some(cost)) => Play::Cost(cost.to_owned()),
-                (None, None) => Play::Vector(vector(name)?),
+            name => match (Refusal::from_name(name), name.strip_prefix("cost-")) {
+                (Some(refused), _) => ReplyKind::Refuse(refused),
+                (None, Some(cost)) => ReplyKind::Cost(cost.to_owned()),
+                (None, None) => ReplyKind::Vector(vector(name)?),
             },
         };
         for part in parts {
@@ -146,7 +146,7 @@ impl FromStr for Scenario {
             }
         }
         Ok(Self {
-            play,
+            reply,
             variants,
             name: text.to_owned(),
         })
@@ -177,15 +177,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_known_and_a_question_may_carry_one() {
+    fn names_parse_alone_and_as_a_prefix_of_a_question() {
         for name in Scenario::names() {
             assert!(name.parse::<Scenario>().is_ok(), "{name}");
         }
         let (scenario, rest) = Scenario::of_question("sim:reset+gzip  why so?").unwrap();
         let scenario = scenario.unwrap();
         assert_eq!(
-            (scenario.play.clone(), scenario.variants.gzip, rest),
-            (Play::Reset, true, "why so?")
+            (scenario.reply.clone(), scenario.variants.gzip, rest),
+            (ReplyKind::Reset, true, "why so?")
         );
         assert_eq!(scenario.to_string(), "reset+gzip");
         assert_eq!(Scenario::of_question("simple").unwrap(), (None, "simple"));

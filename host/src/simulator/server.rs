@@ -1,4 +1,4 @@
-//! The server: checks in the API's order, then plays a scenario.
+//! The HTTP server: checks a request in the order of the API, then sends the reply of the scenario.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,53 +14,53 @@ use axum::serve::ListenerExt;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::check::{Asked, Rejected, check};
-use super::content::{Piece, answer, blocking, prose};
-use super::frames::{Frames, TOTAL_COST, Usage, number};
-use super::log::{Entry, Log, Record};
-use super::refusal::{Refused, detail, reply};
+use super::content::{AnswerPart, answer, blocking, prose};
+use super::events::{EventWriter, TOTAL_COST, Usage, number};
+use super::log::{Log, Record, RecordHandle};
+use super::refusal::{Refusal, detail, reply};
 use super::research::research;
-use super::scenario::{Play, Scenario};
+use super::scenario::{ReplyKind, Scenario};
 use super::steps::{Step, Steps, play};
+use super::validation::{InvalidBody, RequestFields, check};
 use super::variants::Variants;
-use super::{CALL_PATH, LOG_PATH, Options, effects, vectors};
+use super::{CALL_PATH, LOG_PATH, Options, transform, vectors};
 use crate::jobs::clock;
 
-/// Bytes of a request that are read.
-const REQUEST_BYTES: usize = 4 << 20;
-/// The API's limit: so many requests in any second.
+/// The most bytes to read of a request body.
+const MAX_REQUEST_BYTES: usize = 4 << 20;
+/// The rate limit of the API: the number of requests in a time.
 const RATE: (usize, Duration) = (2, Duration::from_secs(1));
-/// To the first word, as measured.
-const FIRST_WORD: Duration = Duration::from_secs(3);
-/// From one delta to the next, as measured: some 130 deltas in 12 s.
-const BETWEEN: Duration = Duration::from_millis(90);
+/// The measured delay before the first delta.
+const FIRST_DELTA_DELAY: Duration = Duration::from_secs(3);
+/// The measured delay between deltas: about 130 deltas in 12 s.
+const DELTA_DELAY: Duration = Duration::from_millis(90);
 /// The longest delta in characters, as recorded.
-const DELTA: usize = 24;
-/// Events before a fault.
-const BEFORE_FAULT: usize = 12;
-/// Deltas of the scenario `flood`, several seconds of them.
-const FLOOD: usize = 20_000;
-/// So many come together, and then a pause: one each 0.2 to 0.4 ms.
-const FLOOD_TOGETHER: usize = 5;
-/// The pause, the shortest that the timer knows.
+const MAX_DELTA_CHARS: usize = 24;
+/// The events before a fault.
+const EVENTS_BEFORE_FAULT: usize = 12;
+/// The deltas of the scenario `flood`, which take several seconds.
+const FLOOD_DELTAS: usize = 20_000;
+/// The deltas between two pauses, about one per 0.2 to 0.4 ms.
+const FLOOD_GROUP: usize = 5;
+/// The pause, which is the resolution of the timer.
 const FLOOD_PAUSE: Duration = Duration::from_millis(1);
-/// Between two comments of the scenario `open-end-comments`.
-const BETWEEN_COMMENTS: Duration = Duration::from_secs(1);
-/// One line of the scenario `huge-line`: beyond any limit that a reader may have.
-const HUGE_LINE: usize = 64 << 20;
-/// A part of it.
+/// The delay between comments of the scenario `open-end-comments`.
+const COMMENT_DELAY: Duration = Duration::from_secs(1);
+/// The length of the line of the scenario `huge-line`, longer than the limit of any reader.
+const HUGE_LINE_BYTES: usize = 64 << 20;
+/// One part of the line.
 const HUGE_PART: &[u8] = &[b'x'; 64 << 10];
 
 struct Shared {
     options: Options,
     log: Arc<Log>,
-    /// When the last requests came, for the real limit.
+    /// The times of the last requests, for the rate limit.
     recent: Mutex<VecDeque<Instant>>,
-    /// Questions that were refused and will be answered when they come again.
+    /// Questions that were refused and are answered when they are repeated.
     refused: Mutex<HashSet<String>>,
 }
 
-/// Serves until it is dropped.
+/// Serves requests until the future is dropped.
 pub async fn run(listener: TcpListener, options: Options, log: Arc<Log>) {
     let shared = Shared {
         options,
@@ -73,10 +73,10 @@ pub async fn run(listener: TcpListener, options: Options, log: Arc<Log>) {
         .fallback(call)
         .with_state(Arc::new(shared));
     let listener = listener.tap_io(|connection| {
-        // Paced deltas are small and must leave at once.
+        // Deltas are small and must be sent without delay.
         let _ = connection.set_nodelay(true);
     });
-    // It ends only where the listener fails for good, and then there is nobody to tell.
+    // It returns only if the listener fails permanently.
     let _ = axum::serve(listener, router).await;
 }
 
@@ -87,7 +87,7 @@ async fn show_log(State(shared): State<Arc<Shared>>) -> Response {
 
 async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let body = to_bytes(body, REQUEST_BYTES).await.unwrap_or_default();
+    let body = to_bytes(body, MAX_REQUEST_BYTES).await.unwrap_or_default();
     let key_seen = has_key(&head.headers);
     let mut entry = shared.log.begin(Record {
         method: head.method.to_string(),
@@ -110,7 +110,7 @@ async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
         let meta = json!({ "errors": [{ "type": "missing", "loc": ["header", "x-subscription-token"], "msg": "Field required", "input": null }] });
         return finish(
             &mut entry,
-            Refused::Validation.response(Variants::default(), meta),
+            Refusal::Validation.response(Variants::default(), meta),
         );
     }
     if head.headers.contains_key("api-version") {
@@ -119,58 +119,59 @@ async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
             detail(404, "requested product api version is not found"),
         );
     }
-    if shared.options.enforce_rate && shared.too_many() {
+    if shared.options.enforce_rate && shared.exceeds_rate() {
         return finish(
             &mut entry,
-            Refused::Rate.response(Variants::default(), Value::Null),
+            Refusal::Rate.response(Variants::default(), Value::Null),
         );
     }
-    checked(&shared, &body, takes_gzip(&head.headers), entry)
+    reply_to_body(&shared, &body, takes_gzip(&head.headers), entry)
 }
 
-fn checked(shared: &Shared, body: &Bytes, gzip: bool, mut entry: Entry) -> Response {
+fn reply_to_body(shared: &Shared, body: &Bytes, gzip: bool, mut entry: RecordHandle) -> Response {
     let parsed: Value = serde_json::from_slice(body).unwrap_or_default();
-    let (asked, notes) = match check(&parsed) {
+    let (fields, notes) = match check(&parsed) {
         Ok(accepted) => accepted,
-        Err(Rejected::Fields(meta)) => {
+        Err(InvalidBody::Fields(meta)) => {
             return finish(
                 &mut entry,
-                Refused::Validation.response(Variants::default(), meta),
+                Refusal::Validation.response(Variants::default(), meta),
             );
         }
-        Err(Rejected::Options(text)) => return finish(&mut entry, detail(422, text)),
+        Err(InvalidBody::Options(text)) => return finish(&mut entry, detail(422, text)),
     };
-    let (mut scenario, question) = match Scenario::of_question(&asked.question) {
+    let (mut scenario, question) = match Scenario::of_question(&fields.question) {
         Ok((scenario, question)) => (
             scenario.unwrap_or_else(|| shared.options.scenario.clone()),
             question.to_owned(),
         ),
         Err(unknown) => return finish(&mut entry, detail(422, &unknown.to_string())),
     };
-    // Compressed only for those who say that they can read it.
+    // Compress only if the client accepts gzip.
     scenario.variants.gzip &= gzip;
     entry.note(|record| {
         record.scenario = scenario.to_string();
         record.notes = notes;
     });
-    if let Play::Refuse(refused) = scenario.play {
-        let passes = (refused.passes() && !scenario.variants.always) || scenario.variants.once;
-        if !passes || shared.first_time(&asked.question) {
+    if let ReplyKind::Refuse(refused) = scenario.reply {
+        let is_temporary =
+            (refused.is_temporary() && !scenario.variants.always) || scenario.variants.once;
+        if !is_temporary || shared.first_time(&fields.question) {
             return finish(&mut entry, refused.response(scenario.variants, Value::Null));
         }
     }
-    respond(shared, &scenario, &question, &asked, entry)
+    respond(shared, &scenario, &question, &fields, entry)
 }
 
 fn respond(
     shared: &Shared,
     scenario: &Scenario,
     question: &str,
-    asked: &Asked,
-    mut entry: Entry,
+    fields: &RequestFields,
+    mut entry: RecordHandle,
 ) -> Response {
     let mut rng = fastrand::Rng::with_seed(shared.options.seed ^ entry_seed(question));
-    if let Play::Vector(name) = &scenario.play
+    if let ReplyKind::Vector(name) = &scenario.reply
         && let Some(vector) = vectors::find(name)
     {
         return stream(
@@ -183,23 +184,23 @@ fn respond(
         );
     }
     let created = u64::try_from(clock::now().0 / 1000).unwrap_or_default();
-    let cost = match &scenario.play {
-        Play::Cost(cost) => Some(cost.as_str()),
+    let cost = match &scenario.reply {
+        ReplyKind::Cost(cost) => Some(cost.as_str()),
         _ => None,
     };
-    if !asked.stream {
+    if !fields.stream {
         let mut response = blocking_reply(question, created, cost, &mut rng);
         *response.status_mut() = scenario.variants.status();
         return finish(&mut entry, response);
     }
-    let frames = Frames::new(scenario.variants, created, &mut rng);
-    let flood = frames.clone();
-    let steps = if asked.research {
-        research_steps(question, asked, cost, frames)
+    let events = EventWriter::new(scenario.variants, created, &mut rng);
+    let flood = events.clone();
+    let steps = if fields.research {
+        research_steps(question, fields, cost, events)
     } else {
-        answer_steps(question, asked, cost, frames, &mut rng)
+        answer_steps(question, fields, cost, events, &mut rng)
     };
-    let steps = faulty(steps, &scenario.play, flood);
+    let steps = apply_fault(steps, &scenario.reply, flood);
     stream(
         shared,
         scenario.variants,
@@ -216,13 +217,13 @@ fn stream<'a>(
     mut steps: Steps,
     headers: impl Iterator<Item = (&'a str, &'a str)>,
     rng: fastrand::Rng,
-    entry: Entry,
+    entry: RecordHandle,
 ) -> Response {
     if variants.gzip {
-        steps = effects::gzip(steps);
+        steps = transform::gzip(steps);
     }
     if variants.split {
-        steps = effects::split(steps, rng);
+        steps = transform::split(steps, rng);
     }
     let status = variants.status();
     entry.note(|record| record.status = status.as_u16());
@@ -247,60 +248,65 @@ fn stream<'a>(
 
 fn answer_steps(
     question: &str,
-    asked: &Asked,
+    fields: &RequestFields,
     cost: Option<&str>,
-    mut frames: Frames,
+    mut events: EventWriter,
     rng: &mut fastrand::Rng,
 ) -> Steps {
-    let pieces = answer(question, asked.citations);
+    let pieces = answer(question, fields.citations);
     let usage = answer_usage(&prose(&pieces));
-    let mut steps = vec![Step::Wait(FIRST_WORD)];
+    let mut steps = vec![Step::Wait(FIRST_DELTA_DELAY)];
     for piece in &pieces {
         match piece {
-            Piece::Text(text) => {
+            AnswerPart::Text(text) => {
                 for delta in cut(text, rng) {
-                    steps.extend([Step::Wait(BETWEEN), Step::Send(frames.delta(&delta))]);
+                    steps.extend([Step::Wait(DELTA_DELAY), Step::Send(events.delta(&delta))]);
                 }
             }
-            Piece::Citation(tag) => steps.push(Step::Send(frames.delta(tag))),
+            AnswerPart::Citation(tag) => steps.push(Step::Send(events.delta(tag))),
         }
     }
-    steps.extend(ending(&mut frames, &usage, cost));
+    steps.extend(ending(&mut events, &usage, cost));
     Box::new(steps.into_iter())
 }
 
-fn research_steps(question: &str, asked: &Asked, cost: Option<&str>, mut frames: Frames) -> Steps {
-    let (deltas, usage) = research(question, asked);
+fn research_steps(
+    question: &str,
+    fields: &RequestFields,
+    cost: Option<&str>,
+    mut events: EventWriter,
+) -> Steps {
+    let (deltas, usage) = research(question, fields);
     let mut steps = Vec::new();
     for (wait, delta) in deltas {
-        steps.extend([Step::Wait(wait), Step::Send(frames.delta(&delta))]);
+        steps.extend([Step::Wait(wait), Step::Send(events.delta(&delta))]);
     }
-    steps.extend(ending(&mut frames, &usage, cost));
+    steps.extend(ending(&mut events, &usage, cost));
     Box::new(steps.into_iter())
 }
 
-fn ending(frames: &mut Frames, usage: &Usage, cost: Option<&str>) -> [Step; 3] {
+fn ending(events: &mut EventWriter, usage: &Usage, cost: Option<&str>) -> [Step; 3] {
     [
-        Step::Send(frames.delta(&usage.tag(cost))),
-        Step::Send(frames.stop("stop", usage)),
-        Step::Send(frames.done()),
+        Step::Send(events.delta(&usage.tag(cost))),
+        Step::Send(events.stop("stop", usage)),
+        Step::Send(events.done()),
     ]
 }
 
-/// Breaks a reply as the scenario says, after some of its events.
-fn faulty(steps: Steps, play: &Play, frames: Frames) -> Steps {
-    let begun = |steps: Steps| steps.take(BEFORE_FAULT * 2);
+/// Applies the fault of a scenario after some events.
+fn apply_fault(steps: Steps, play: &ReplyKind, events: EventWriter) -> Steps {
+    let begun = |steps: Steps| steps.take(EVENTS_BEFORE_FAULT * 2);
     match play {
-        Play::Reset => Box::new(begun(steps).chain([Step::Reset])),
-        Play::Stall => Box::new(begun(steps).chain([Step::Stall])),
-        Play::Endless => {
+        ReplyKind::Reset => Box::new(begun(steps).chain([Step::Reset])),
+        ReplyKind::Stall => Box::new(begun(steps).chain([Step::Stall])),
+        ReplyKind::Endless => {
             let steps: Vec<Step> = begun(steps).collect();
             Box::new(steps.into_iter().cycle())
         }
-        Play::HugeLine => {
+        ReplyKind::HugeLine => {
             let line = std::iter::repeat_n(
                 Step::Send(Bytes::from_static(HUGE_PART)),
-                HUGE_LINE / HUGE_PART.len(),
+                HUGE_LINE_BYTES / HUGE_PART.len(),
             );
             Box::new(
                 begun(steps)
@@ -308,24 +314,24 @@ fn faulty(steps: Steps, play: &Play, frames: Frames) -> Steps {
                     .chain(line),
             )
         }
-        Play::Flood => Box::new(flood(frames).chain(steps)),
-        Play::OpenEnd { comments: false } => Box::new(steps.chain([Step::Stall])),
-        Play::OpenEnd { comments: true } => {
+        ReplyKind::Flood => Box::new(flood(events).chain(steps)),
+        ReplyKind::OpenEnd { comments: false } => Box::new(steps.chain([Step::Stall])),
+        ReplyKind::OpenEnd { comments: true } => {
             let comment = [
-                Step::Pause(BETWEEN_COMMENTS),
+                Step::Pause(COMMENT_DELAY),
                 Step::Send(Bytes::from_static(b": still here\n\n")),
             ];
             Box::new(steps.chain(comment.into_iter().cycle()))
         }
-        Play::Auto | Play::Vector(_) | Play::Refuse(_) | Play::Cost(_) => steps,
+        ReplyKind::Auto | ReplyKind::Vector(_) | ReplyKind::Refuse(_) | ReplyKind::Cost(_) => steps,
     }
 }
 
-/// Deltas of a word each, in small groups with the shortest of pauses.
-fn flood(mut frames: Frames) -> impl Iterator<Item = Step> + Send {
-    (0..FLOOD).flat_map(move |number| {
-        let word = Step::Send(frames.delta("flood "));
-        let pause = (number % FLOOD_TOGETHER == 0).then_some(Step::Pause(FLOOD_PAUSE));
+/// Returns deltas of one word each, in small groups with a short pause between them.
+fn flood(mut events: EventWriter) -> impl Iterator<Item = Step> + Send {
+    (0..FLOOD_DELTAS).flat_map(move |number| {
+        let word = Step::Send(events.delta("flood "));
+        let pause = (number % FLOOD_GROUP == 0).then_some(Step::Pause(FLOOD_PAUSE));
         std::iter::once(word).chain(pause)
     })
 }
@@ -366,18 +372,18 @@ fn answer_usage(text: &str) -> Usage {
     }
 }
 
-/// Cuts text anywhere, mid-word too.
+/// Splits text at any character, also inside words.
 fn cut(text: &str, rng: &mut fastrand::Rng) -> Vec<String> {
     let mut letters = text.chars().peekable();
     let mut deltas = Vec::new();
     while letters.peek().is_some() {
-        let length = rng.usize(1..=DELTA);
+        let length = rng.usize(1..=MAX_DELTA_CHARS);
         deltas.push(letters.by_ref().take(length).collect());
     }
     deltas
 }
 
-fn finish(entry: &mut Entry, response: Response) -> Response {
+fn finish(entry: &mut RecordHandle, response: Response) -> Response {
     entry.note(|record| record.status = response.status().as_u16());
     entry.end("complete");
     response
@@ -393,7 +399,7 @@ fn has_key(headers: &HeaderMap) -> bool {
     given("x-subscription-token") || given("authorization")
 }
 
-/// The body as JSON; a text that is none is shortened, for it may be anything.
+/// Returns the body as JSON, or as shortened text if it is not JSON.
 fn body_for_log(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| {
         Value::String(String::from_utf8_lossy(body).chars().take(1000).collect())
@@ -407,7 +413,7 @@ fn entry_seed(question: &str) -> u64 {
 }
 
 impl Shared {
-    fn too_many(&self) -> bool {
+    fn exceeds_rate(&self) -> bool {
         let now = Instant::now();
         let (most, window) = RATE;
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -417,14 +423,14 @@ impl Shared {
         {
             recent.pop_front();
         }
-        let too_many = recent.len() >= most;
-        if !too_many {
+        let exceeds_rate = recent.len() >= most;
+        if !exceeds_rate {
             recent.push_back(now);
         }
-        too_many
+        exceeds_rate
     }
 
-    /// Whether a question comes for the first time; every second time it is forgotten again.
+    /// Returns whether a question is fields for the first time. The second call for a question forgets it.
     fn first_time(&self, question: &str) -> bool {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.remove(question) {

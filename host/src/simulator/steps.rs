@@ -1,4 +1,4 @@
-//! A reply as steps in time, and their player.
+//! A reply as a sequence of steps, and the stream that plays it.
 
 use std::io;
 use std::time::Duration;
@@ -7,40 +7,44 @@ use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 
-use super::log::Entry;
+use super::log::RecordHandle;
 
-/// Long enough that what was given to the connection is written before what follows.
+/// Long enough to write the bytes that were passed to the connection before.
 const FLUSH: Duration = Duration::from_millis(2);
 
 /// One step of a reply.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Waits; the time is as measured and is scaled by the pace.
+    /// Waits for a measured delay, multiplied by the pace.
     Wait(Duration),
-    /// Lets go what was given so far, whatever the pace.
+    /// Waits until earlier bytes are written, at any pace.
     Flush,
-    /// Waits for this time, whatever the pace.
+    /// Waits for this time, at any pace.
     Pause(Duration),
     /// Sends bytes of the body.
     Send(Bytes),
-    /// Sends nothing more and keeps the connection.
+    /// Sends nothing more and keeps the connection open.
     Stall,
-    /// Breaks the connection.
+    /// Resets the connection.
     Reset,
 }
 
-/// Steps, made as they are needed: a reply may be endless.
+/// Lazily generated steps. A reply may be endless.
 pub type Steps = Box<dyn Iterator<Item = Step> + Send>;
 
 struct Playing {
     steps: Steps,
     pace: f64,
-    entry: Entry,
+    entry: RecordHandle,
     over: bool,
 }
 
-/// Plays the steps as a body, noting in `entry` what was sent and how it ended.
-pub fn play(steps: Steps, pace: f64, entry: Entry) -> impl Stream<Item = io::Result<Bytes>> + Send {
+/// Plays steps as a response body. `entry` records the bytes sent and the end.
+pub fn play(
+    steps: Steps,
+    pace: f64,
+    entry: RecordHandle,
+) -> impl Stream<Item = io::Result<Bytes>> + Send {
     unfold(
         Playing {
             steps,

@@ -1,16 +1,16 @@
-//! The variants of a scenario: changes to how its reply is sent.
+//! The variants of a scenario, which change how its reply is sent.
 
 use axum::http::StatusCode;
 
-/// The variants that a scenario names.
+/// The variants of a scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent switches, each a word on the command line
 pub struct Variants {
     /// The body is compressed with gzip.
     pub gzip: bool,
-    /// The body is sent in pieces of random size.
+    /// The body is split at random positions.
     pub split: bool,
-    /// The reply has the form that the documentation of the API shows.
+    /// The events have the format of the API documentation.
     pub openai: bool,
     /// Lines end with CRLF.
     pub crlf: bool,
@@ -22,9 +22,9 @@ pub struct Variants {
     pub comments: bool,
     /// There is no space after `data:`.
     pub no_space: bool,
-    /// A refusal has the envelope that the documentation of the API shows.
+    /// A refusal has the format of the API documentation.
     pub docs: bool,
-    /// A refusal has the envelope `{"detail": …}`.
+    /// A refusal has the format `{"detail": …}`.
     pub detail: bool,
     /// A refusal is plain text.
     pub text: bool,
@@ -32,12 +32,12 @@ pub struct Variants {
     pub once: bool,
     /// Every request is refused.
     pub always: bool,
-    /// A reply that is no refusal has the status 203 instead of 200.
+    /// Replies other than refusals have the status 203 instead of 200.
     pub status_203: bool,
 }
 
 impl Variants {
-    /// Returns the characters that end a line.
+    /// Returns the line terminator.
     #[must_use]
     pub const fn line_end(self) -> &'static str {
         match (self.crlf, self.cr) {
@@ -47,7 +47,7 @@ impl Variants {
         }
     }
 
-    /// Returns the status of a reply that is no refusal.
+    /// Returns the status of replies other than refusals.
     #[must_use]
     pub const fn status(self) -> StatusCode {
         if self.status_203 {
@@ -57,7 +57,7 @@ impl Variants {
         }
     }
 
-    /// Switches a variant on. Returns whether there is a variant with this name.
+    /// Enables a variant. Returns whether the name is known.
     pub(super) fn set(&mut self, name: &str) -> bool {
         let switch = match name {
             "gzip" => &mut self.gzip,

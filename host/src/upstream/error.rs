@@ -241,45 +241,75 @@ pub(super) fn before_reply(
     proxied: bool,
 ) -> UpstreamError {
     let host = origin.host().to_owned();
+    match network(error) {
+        Network::Certificate(reason) => UpstreamError::Certificate { host, reason },
+        Network::Proxy(reason) => UpstreamError::Proxy { host, reason },
+        Network::Broken(reason) => UpstreamError::Broken {
+            received: 0,
+            reason,
+        },
+        Network::TimeOut => UpstreamError::TimeOut {
+            phase: Phase::Connect,
+            after: connect,
+        },
+        Network::Tls(reason) => UpstreamError::Tls { host, reason },
+        Network::Dns(reason) | Network::Unreachable(reason) if proxied => {
+            UpstreamError::Unreachable {
+                origin: origin.to_string(),
+                reason,
+                hint: ", and whether the proxy in HTTPS_PROXY is right",
+            }
+        }
+        Network::Dns(_) => UpstreamError::Dns { host },
+        Network::Unreachable(reason) => UpstreamError::Unreachable {
+            origin: origin.to_string(),
+            reason,
+            hint: " and --upstream",
+        },
+    }
+}
+
+/// Why no reply came, whatever the server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// The server's certificate is not accepted.
+    Certificate(String),
+    /// The proxy refused to make the connection.
+    Proxy(String),
+    /// The connection was made, and ended before a reply: the request may have been read.
+    Broken(String),
+    /// No connection was made in time.
+    TimeOut,
+    /// TLS failed in another way than by the certificate.
+    Tls(String),
+    /// The name has no address.
+    Dns(String),
+    /// No connection was made.
+    Unreachable(String),
+}
+
+/// Returns why no reply came.
+pub(crate) fn network(error: &reqwest::Error) -> Network {
     if let Some(reason) = certificate_reason(error) {
-        return UpstreamError::Certificate { host, reason };
+        return Network::Certificate(reason);
     }
     let text = chain_text(error);
     if let Some(reason) = proxy_refusal(&text) {
-        let reason = reason.to_owned();
-        return UpstreamError::Proxy { host, reason };
+        return Network::Proxy(reason.to_owned());
     }
     if !error.is_connect() && !text.contains(TUNNEL) {
-        return UpstreamError::Broken {
-            received: 0,
-            reason: innermost(error),
-        };
+        return Network::Broken(innermost(error));
     }
     if error.is_timeout() {
-        return UpstreamError::TimeOut {
-            phase: Phase::Connect,
-            after: connect,
-        };
+        return Network::TimeOut;
     }
     if let Some(reason) = tls_reason(error) {
-        return UpstreamError::Tls { host, reason };
-    }
-    if proxied {
-        let hint = ", and whether the proxy in HTTPS_PROXY is right";
-        return UpstreamError::Unreachable {
-            origin: origin.to_string(),
-            reason: innermost(error),
-            hint,
-        };
+        return Network::Tls(reason);
     }
     if error.is_dns() || text.contains("dns error") {
-        return UpstreamError::Dns { host };
+        return Network::Dns(innermost(error));
     }
-    UpstreamError::Unreachable {
-        origin: origin.to_string(),
-        reason: innermost(error),
-        hint: " and --upstream",
-    }
+    Network::Unreachable(innermost(error))
 }
 
 /// What ended a body early, once the reply had begun.

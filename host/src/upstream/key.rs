@@ -23,7 +23,7 @@ impl fmt::Debug for ApiKey {
 pub enum KeyError {
     /// None was given.
     #[error(
-        "no API key: set BRAVE_ANSWERS_KEY, or BRAVE_ANSWERS_KEY_FILE to a file that holds it (keys: https://api-dashboard.search.brave.com); --simulate works without one"
+        "no API key is set\nset BRAVE_ANSWERS_KEY, or BRAVE_ANSWERS_KEY_FILE to a file that holds it; create one at https://api-dashboard.search.brave.com\n--simulate works without a key"
     )]
     Missing,
     /// A placeholder that nobody replaced.

@@ -28,12 +28,13 @@ mod spelling;
 pub(crate) use body::{Body, BodyError};
 pub(crate) use client::accepting;
 pub use client::{Client, UpstreamConfig};
+pub(crate) use error::{Network, network};
 pub use error::{Phase, UpstreamError};
 pub use key::{ApiKey, KeyError, SIMULATED_KEY, is_placeholder};
 pub use key_filter::KeyFilter;
 pub use limits::{CallKind, CallLimits, RetryPolicy, Timeouts};
 pub use origin::{DEFAULT_ORIGIN, Origin, OriginError};
-pub use proxy::{EXEMPT_VARIABLES, PROXY_VARIABLES, Proxy, ProxyError};
+pub use proxy::{EXEMPT_VARIABLES, PLAIN_PROXY_VARIABLES, PROXY_VARIABLES, Proxy, ProxyError};
 pub use reply::Reply;
 pub use send_limiter::{NoSlot, REQUESTS, SendLimiter, SlotFuture};
 

@@ -10,6 +10,9 @@ use url::Url;
 /// The variables that may name a proxy for https, the first that is set counts.
 pub const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
+/// The variables that may name a proxy for plain http, the first that is set counts.
+pub const PLAIN_PROXY_VARIABLES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+
 /// The variables that name what is reached without a proxy, the first that is set counts.
 pub const EXEMPT_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
@@ -38,12 +41,23 @@ pub struct ProxyError {
 }
 
 impl Proxy {
-    /// Reads the proxy variables; `variable` gives one that is set and not empty. White space and quotes around a value
+    /// Reads the proxy for https; `variable` gives one that is set and not empty. White space and quotes around a value
     /// are no part of it.
     ///
     /// # Errors
     /// What is wrong with the variable that counts.
     pub fn read<'a>(
+        variable: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Option<Self>, ProxyError> {
+        Self::read_from(&PROXY_VARIABLES, variable)
+    }
+
+    /// Reads the proxy from the first of these variables that is set, as [`read`](Self::read) does.
+    ///
+    /// # Errors
+    /// What is wrong with the variable that counts.
+    pub fn read_from<'a>(
+        variables: &[&'static str],
         variable: impl Fn(&str) -> Option<&'a str>,
     ) -> Result<Option<Self>, ProxyError> {
         let first = |names: &[&'static str]| {
@@ -52,7 +66,7 @@ impl Proxy {
                 (!value.is_empty()).then_some((*name, value))
             })
         };
-        let Some((name, value)) = first(&PROXY_VARIABLES) else {
+        let Some((name, value)) = first(variables) else {
             return Ok(None);
         };
         let url = parse(value).map_err(|reason| ProxyError {
@@ -65,7 +79,7 @@ impl Proxy {
         }))
     }
 
-    /// Sends the calls of a client through this proxy.
+    /// Sends all calls of a client through this proxy.
     ///
     /// # Errors
     /// When the HTTP library does not take the address.
@@ -77,7 +91,7 @@ impl Proxy {
             .exempt
             .as_deref()
             .and_then(reqwest::NoProxy::from_string);
-        let proxy = reqwest::Proxy::https(self.url.clone())?.no_proxy(exempt);
+        let proxy = reqwest::Proxy::all(self.url.clone())?.no_proxy(exempt);
         Ok(builder.no_proxy().proxy(proxy))
     }
 }

@@ -1,4 +1,4 @@
-//! What a caller says of a run.
+//! The parameters of a run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use super::limits::RunLimits;
 use crate::sandbox::Sandbox;
 use crate::upstream::{ApiKey, Origin, Proxy};
 
-/// What to run, and with what.
+/// The parameters of [`run`](super::run).
 pub struct Run {
-    /// Where it runs.
+    /// The sandbox.
     pub sandbox: Sandbox,
-    /// The component's file.
+    /// The file of the component.
     pub component: PathBuf,
-    /// Its arguments, without its own name.
+    /// The arguments, without the program name.
     pub arguments: Vec<String>,
-    /// The one origin it may reach.
+    /// The origin that the guest may call.
     pub origin: Origin,
-    /// The key, where there is one.
+    /// The key, if one is set.
     pub key: Option<ApiKey>,
-    /// The proxy that its requests go through. Loopback is reached without it.
+    /// The proxy for requests, which is not used for loopback addresses.
     pub proxy: Option<Proxy>,
-    /// Its bounds.
+    /// The limits of the run.
     pub limits: RunLimits,
-    /// OutgoingRequest before every request.
+    /// Decides about every request.
     pub admission: Arc<dyn RequestAdmission>,
-    /// Where its text goes; told, in a sentence for a person, of every refusal.
+    /// Receives the output of the guest and the host's messages about refused requests.
     pub console: Arc<dyn Console>,
 }

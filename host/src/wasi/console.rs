@@ -1,4 +1,4 @@
-//! Where the text of a guest and of the host about it goes.
+//! The output of a guest, and the messages of the host about it.
 
 use std::io;
 use std::pin::Pin;
@@ -10,10 +10,10 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
-/// Bytes that a guest may write at once.
+/// The most bytes that a guest may write at once.
 const WRITE_BYTES: usize = 64 << 10;
 
-/// One of the two streams that a guest writes to.
+/// An output stream of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -22,22 +22,22 @@ pub enum Stream {
     Err,
 }
 
-/// Takes what a guest writes, and what the host has to say about it. The two must be told apart.
+/// Receives the output of the guest and the messages of the host. Users must be able to tell them apart.
 pub trait Console: Send + Sync {
-    /// Writes bytes of the guest.
+    /// Writes output of the guest.
     ///
     /// # Errors
-    /// When nobody reads them.
+    /// If the reader closed the stream.
     fn write(&self, stream: Stream, bytes: &[u8]) -> io::Result<()>;
 
-    /// Whether the guest's stream ends at a terminal.
+    /// Returns whether the stream is a terminal.
     fn is_terminal(&self, stream: Stream) -> bool;
 
-    /// Writes a sentence of the host's, for a person.
-    fn tell(&self, text: &str);
+    /// Writes a message of the host for the user.
+    fn report(&self, text: &str);
 }
 
-/// A stream as the guest has it.
+/// An output stream as the guest sees it.
 pub(super) struct GuestStream {
     console: Arc<dyn Console>,
     stream: Stream,

@@ -1,25 +1,25 @@
-//! What can go wrong in a run, each in one sentence that says what to do.
+//! The errors of a run. Each message says what to do.
 
 use std::time::Duration;
 
 use crate::sandbox::SandboxError;
 
-/// Why a run ended without the guest's own word.
+/// The reason why a run ended before the guest exited.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The file is no command that can be run.
+    /// The file is not a command component.
     #[error("{0}; wanted is a WASI 0.2 command component (target wasm32-wasip2)")]
     NoCommand(SandboxError),
-    /// The HTTP client could not be set up.
+    /// The HTTP client could not be created.
     #[error("cannot set up the HTTP client: {0}")]
     Setup(String),
-    /// It took too long.
+    /// The run exceeded the total time limit.
     #[error("the component was stopped: it did not end within {} s; --max-seconds allows more", .limit.as_secs())]
     Total {
-        /// The bound.
+        /// The limit.
         limit: Duration,
     },
-    /// The sandbox stopped it.
+    /// The sandbox stopped the guest.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
 }

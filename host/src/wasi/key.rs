@@ -1,31 +1,31 @@
-//! The key and the placeholder that the guest sees in its place.
+//! The key, and the placeholder that the guest sees instead.
 //!
-//! Outward, a credential header that holds the placeholder gets the key. Inward, the key is replaced
-//! wherever it comes back, so that not even an upstream that repeats what it was sent shows it to the guest.
+//! In requests the key replaces the placeholder in credential headers. In replies the key is removed wherever it
+//! occurs, so that the guest cannot learn it from an upstream that repeats requests.
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
 
 use crate::upstream::{ApiKey, KEY_HEADER, KeyFilter};
 
-/// What the guest finds in its environment. It fits a header and is plainly no key.
+/// The value of the key variable in the environment of the guest. It is a valid header value and clearly not a key.
 pub const PLACEHOLDER: &str = "glovebox-puts-the-key-here";
 
 const BEARER: &str = "Bearer ";
 
-/// The key, on its way out and kept from coming in.
+/// Inserts the key into requests and removes it from replies.
 #[derive(Clone, Debug)]
 pub(super) struct KeyGuard {
     key: HeaderValue,
 }
 
 impl KeyGuard {
-    /// `None` where the key fits no header.
+    /// Returns `None` if the key is not a valid header value.
     pub(super) fn new(key: &ApiKey) -> Option<Self> {
         key.header().map(|key| Self { key })
     }
 
-    /// Puts the key in place of the placeholder.
+    /// Replaces the placeholder by the key.
     pub(super) fn insert(&self, headers: &mut HeaderMap) {
         if let Some(value) = headers.get_mut(KEY_HEADER)
             && value.as_bytes() == PLACEHOLDER.as_bytes()
@@ -42,13 +42,13 @@ impl KeyGuard {
         }
     }
 
-    /// A header value of a reply, without the key.
+    /// Removes the key from a header value of a reply.
     pub(super) fn strip_header(&self, value: &HeaderValue) -> HeaderValue {
         HeaderValue::from_bytes(&self.strip().whole(value.as_bytes()))
             .unwrap_or_else(|_| HeaderValue::from_static(""))
     }
 
-    /// Keeps the key out of a body.
+    /// Returns a filter that removes the key from a body.
     pub(super) fn strip(&self) -> KeyFilter {
         KeyFilter::new(self.key.as_bytes(), PLACEHOLDER)
     }

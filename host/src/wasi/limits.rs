@@ -1,48 +1,48 @@
-//! What a command component may use, each bound with its reason.
+//! The limits of a command component, each with its reason.
 
 use std::time::Duration;
 
 use crate::sandbox::Bounds;
 
-/// Linear memory, over all of its memories: a command that streams text needs a few MiB.
+/// The most linear memory of all memories, in bytes. A command that streams text needs a few MiB.
 pub const MEMORY_BYTES: usize = 256 << 20;
-/// Elements of all tables: a large command has some ten thousand functions.
+/// The most elements of all tables. A large command has some ten thousand functions.
 pub const TABLE_ELEMENTS: usize = 1_000_000;
-/// Time that the guest itself runs. Waiting for the network does not count, parsing a research of 2 MB takes
-/// milliseconds, so this is a loop that does not end.
+/// The most CPU time of the guest. Waiting for the network does not count, and parsing a research result of 2 MB takes
+/// milliseconds, so a guest that reaches this limit is in an endless loop.
 pub const CPU: Duration = Duration::from_secs(10);
-/// From start to end, compiling and waiting included: the longest research and some room.
+/// The default of the total time, including compilation and waiting: the longest research plus a reserve.
 pub const TOTAL: Duration = Duration::from_secs(660);
-/// The longest time that can be asked for: a day. A command that runs longer is a service, and far larger numbers
-/// have no place on the clock.
-pub const TOTAL_MOST: Duration = Duration::from_secs(24 * 3600);
-/// Requests of one run. One question is one request; more is more money.
+/// The largest total time that can be set: one day. A command that runs longer is a service, and much larger values
+/// overflow the clock.
+pub const MAX_TOTAL: Duration = Duration::from_secs(24 * 3600);
+/// The default number of requests per run. A question needs one request, and each further request costs money.
 pub const REQUESTS: u32 = 1;
-/// Bytes of a request's body, held in memory before it is sent: a question of this length is none.
+/// The most bytes of a request body, which is held in memory. No question is this long.
 pub const REQUEST_BYTES: usize = 1 << 20;
-/// Bytes of all request bodies of a run that are held at once: eight of the largest. A run may open as many requests as
-/// `--max-requests` allows, and their bodies are held until they are sent.
+/// The most bytes of all request bodies that are held at the same time: eight of the largest. A run may open as many
+/// requests as `--max-requests` allows, and each body is held until it is sent.
 pub const OPEN_REQUEST_BYTES: usize = 8 * REQUEST_BYTES;
-/// Bytes of one reply after decompression: a research of 100 pages stays under 2 MB.
+/// The most bytes of a decompressed reply. A research result with 100 pages is smaller than 2 MB.
 pub const REPLY_BYTES: u64 = 64 << 20;
-/// A handshake beyond this is a network that does not answer.
+/// The time limit of a connection with its handshake.
 pub const CONNECT: Duration = Duration::from_secs(10);
-/// Size of a component file that is worth compiling: compile time grows with it and is bounded by nothing else.
+/// The largest component file, in bytes. The compilation time grows with the size and has no other limit.
 pub const COMPONENT_BYTES: u64 = 32 << 20;
-/// Core instances, memories and tables, each: a command is linked from its module and the adapters around it, and a
-/// composed one from several of these.
+/// The most core instances, memories and tables, each. A command consists of its module and adapters, and a composed
+/// command of several of these.
 pub const INSTANCES: usize = 64;
-/// Live resources of one run, such as streams and headers; more is a leak.
+/// The most live resources, such as streams and headers. More than this is a leak.
 pub const RESOURCES: usize = 4096;
 
-/// The bounds of one run.
+/// The limits of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunLimits {
-    /// What the sandbox bounds.
+    /// The limits of the sandbox.
     pub bounds: Bounds,
-    /// From start to end.
+    /// The total time limit.
     pub total: Duration,
-    /// Requests.
+    /// The most requests.
     pub requests: u32,
 }
 

@@ -1,23 +1,23 @@
-//! Runs a WASI 0.2 command component in a sandbox: `wasi:http` to the one configured origin and to nothing
-//! else, no files, no sockets, no environment but what is named here.
+//! Runs a WASI 0.2 command component in a sandbox. The component gets `wasi:http` to one configured origin, and no
+//! files, sockets or environment variables except the ones listed here.
 //!
-//! The contract:
+//! Guarantees:
 //!
-//! - The guest never holds the key. It finds [`PLACEHOLDER`] in its environment; the host puts the key in
-//!   where a credential header holds that, and takes it out of whatever comes back.
-//! - A request to another origin is refused, and the refusal names the setting that would allow it. Redirects
-//!   are handed to the guest and not followed. A name that resolves into this network is refused.
-//! - Every request passes a [`RequestAdmission`], which knows the rate and the budget.
-//! - Memory, the guest's own running time, the total time and the number of requests are bounded: see
-//!   [`RunLimits`]. Waiting for the network is not running.
+//! - The guest never gets the key. Its environment contains [`PLACEHOLDER`] instead. The host replaces the placeholder
+//!   in credential headers by the key and removes the key from replies.
+//! - Requests to other origins are refused with a message that names the setting to change. Redirects are returned to
+//!   the guest and not followed. Names that resolve to local networks are refused.
+//! - Every request needs a decision of [`RequestAdmission`], which checks rate and budget.
+//! - Memory, CPU time, total time and the number of requests are limited by [`RunLimits`]. Waiting for the network is
+//!   not CPU time.
 
 mod admission;
 mod command;
 mod console;
-mod egress;
 mod error;
 mod key;
 mod limits;
+mod resolver;
 mod sender;
 mod store;
 
@@ -29,33 +29,35 @@ use wasmtime::component::{Instance, InstancePre, Linker};
 use wasmtime_wasi::I32Exit;
 use wasmtime_wasi::p2::bindings::{Command, CommandIndices};
 
-pub use admission::{AdmittedRequest, Admitting, OutgoingRequest, RequestAdmission, Settling};
+pub use admission::{
+    AdmitFuture, AdmittedRequest, OutgoingRequest, RequestAdmission, SettleFuture,
+};
 pub use command::Run;
 pub use console::{Console, Stream};
 pub use error::RunError;
 pub use key::PLACEHOLDER;
-pub use limits::{RunLimits, TOTAL_MOST};
+pub use limits::{MAX_TOTAL, RunLimits};
 
 use key::KeyGuard;
-use sender::{Egress, Sender};
+use sender::{Sender, SenderConfig};
 use store::State;
 
 use crate::sandbox::{Component, ComponentSource, Held, World};
 
-/// How a guest ended by its own word.
+/// The exit of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// It reports success.
-    Well,
-    /// It reports failure.
-    Badly,
+pub enum GuestExit {
+    /// The guest reported success.
+    Success,
+    /// The guest reported failure.
+    Failure,
 }
 
-/// Runs a command to its end. Dropping the future ends it at once, and its connections with it.
+/// Runs a command to its end. Dropping the future ends the command and its connections.
 ///
 /// # Errors
-/// Why it could not be run, or what stopped it.
-pub async fn run(run: Run) -> Result<Ended, RunError> {
+/// If the command cannot be run, or a limit or a trap stopped it.
+pub async fn run(run: Run) -> Result<GuestExit, RunError> {
     let limits = run.limits;
     let deadline = Instant::now() + limits.total;
     let state = state(&run, deadline)?;
@@ -103,8 +105,8 @@ impl World for CommandWorld {
     }
 }
 
-/// What the end of a command says. An exit is an error of wasmtime's, and no failure.
-fn ended(called: wasmtime::Result<Result<(), ()>>) -> wasmtime::Result<Ended> {
+/// Converts the result of a command. wasmtime reports an exit as an error; an exit is not a failure here.
+fn ended(called: wasmtime::Result<Result<(), ()>>) -> wasmtime::Result<GuestExit> {
     let well = match called {
         Ok(reported) => reported.is_ok(),
         Err(error) => match error.downcast_ref::<I32Exit>() {
@@ -112,11 +114,15 @@ fn ended(called: wasmtime::Result<Result<(), ()>>) -> wasmtime::Result<Ended> {
             None => return Err(error),
         },
     };
-    Ok(if well { Ended::Well } else { Ended::Badly })
+    Ok(if well {
+        GuestExit::Success
+    } else {
+        GuestExit::Failure
+    })
 }
 
 fn state(run: &Run, deadline: Instant) -> Result<State, RunError> {
-    let sender = Sender::new(Egress {
+    let sender = Sender::new(SenderConfig {
         origin: run.origin.clone(),
         key: run.key.as_ref().and_then(KeyGuard::new),
         proxy: run.proxy.clone(),

@@ -1,4 +1,4 @@
-//! The way out for a guest: one origin, so many requests, the key put in on the way.
+//! Sends the requests of a guest: to one origin, up to a number of requests, with the key inserted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -15,68 +15,68 @@ use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
 use super::admission::{OutgoingRequest, RequestAdmission};
 use super::console::Console;
-use super::egress::{Checked, Prohibited};
 use super::key::KeyGuard;
 use super::limits::{CONNECT, OPEN_REQUEST_BYTES, REPLY_BYTES, REQUEST_BYTES};
+use super::resolver::{CheckedResolver, Prohibited};
 use crate::upstream::{Body, BodyError, KeyFilter, Origin, Proxy, accepting};
 
-/// Headers of a request that belong to the host, beside those that `wasi:http` forbids.
+/// Request headers that only the host may set, in addition to those that `wasi:http` forbids.
 const HOST_HEADERS: [HeaderName; 5] = [
     header::ACCEPT_ENCODING,
     header::CONTENT_LENGTH,
     header::EXPECT,
-    // The library makes it from the authority as the guest wrote it, user part included.
+    // The library derives it from the authority as the guest wrote it, including user information.
     header::HOST,
     header::TE,
 ];
-/// Methods that a guest may use: to read, and to ask a question. CONNECT would open a tunnel through the origin, TRACE
-/// repeats the key, and the others change what belongs to the account.
+/// The methods that a guest may use to read and to ask questions. CONNECT would open a tunnel through the origin, TRACE
+/// returns the key, and the others change data of the account.
 const METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::POST];
-/// Headers of a reply that speak of how it travelled, which the guest does not see.
-const TRAVEL_HEADERS: [HeaderName; 4] = [
+/// Reply headers about the transfer, which are removed.
+const TRANSFER_HEADERS: [HeaderName; 4] = [
     header::CONNECTION,
     header::CONTENT_ENCODING,
     header::CONTENT_LENGTH,
     header::TRANSFER_ENCODING,
 ];
 
-/// What a [`Sender`] is made from.
-pub(super) struct Egress {
+/// The configuration of a [`Sender`].
+pub(super) struct SenderConfig {
     pub(super) origin: Origin,
     pub(super) key: Option<KeyGuard>,
     pub(super) proxy: Option<Proxy>,
     pub(super) admission: Arc<dyn RequestAdmission>,
     pub(super) requests: u32,
     pub(super) deadline: Instant,
-    /// ToolResult of everything that is refused or fails, in a sentence for a person.
+    /// Receives a message about every request that is refused or fails.
     pub(super) console: Arc<dyn Console>,
 }
 
-/// Sends what a guest asks for, if it may.
+/// Sends the requests of a guest.
 pub(super) struct Sender {
     http: reqwest::Client,
-    egress: Egress,
+    config: SenderConfig,
     sent: AtomicU32,
     open: Arc<OpenBytes>,
 }
 
-/// The bytes of request bodies that are held at this moment, over all requests of a run.
+/// The number of request body bytes that all requests of a run hold now.
 #[derive(Debug, Default)]
 struct OpenBytes(AtomicUsize);
 
-/// The part of [`OpenBytes`] that belongs to one request; given back when it is dropped.
+/// The share of one request in [`OpenBytes`]. It is released on drop.
 #[derive(Debug)]
-struct Held {
+struct BodyShare {
     open: Arc<OpenBytes>,
     bytes: usize,
 }
 
-impl Held {
+impl BodyShare {
     const fn none(open: Arc<OpenBytes>) -> Self {
         Self { open, bytes: 0 }
     }
 
-    /// Takes some more bytes; `false` where that would be more than all requests may hold together.
+    /// Adds bytes to the share. Returns false if all requests together would exceed their limit.
     fn take(&mut self, bytes: usize) -> bool {
         let before = self.open.0.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
@@ -84,35 +84,35 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for BodyShare {
     fn drop(&mut self) {
         self.open.0.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }
 
 impl Sender {
-    /// Sets up a client. Nothing is sent.
-    pub(super) fn new(egress: Egress) -> Result<Self, reqwest::Error> {
-        // An error only says that another part of the process was first with the same provider.
+    /// Creates the HTTP client. Nothing is sent.
+    pub(super) fn new(config: SenderConfig) -> Result<Self, reqwest::Error> {
+        // It fails only if another part of the process already installed the same provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let loopback = egress.origin.is_loopback();
+        let loopback = config.origin.is_loopback();
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .connect_timeout(CONNECT)
-            .dns_resolver(Arc::new(Checked { loopback }))
+            .dns_resolver(Arc::new(CheckedResolver { loopback }))
             .default_headers(accepting());
         if loopback {
             builder = builder.no_proxy();
-        } else if let Some(proxy) = &egress.proxy {
+        } else if let Some(proxy) = &config.proxy {
             builder = proxy.apply(builder)?;
         }
-        if !egress.origin.is_tls() {
+        if !config.origin.is_tls() {
             builder = builder.tls_certs_only([]);
         }
         Ok(Self {
             http: builder.build()?,
-            egress,
+            config,
             sent: AtomicU32::new(0),
             open: Arc::default(),
         })
@@ -125,13 +125,13 @@ impl Sender {
     ) -> Result<Response<WasiBody>, Error> {
         let (parts, body) = request.into_parts();
         let url = self.admit(&parts.method, &parts.uri)?;
-        self.count()?;
-        let mut held = Held::none(Arc::clone(&self.open));
-        // Kept until it no longer counts: the guest hears of the refusal when it is dropped.
+        self.count_request()?;
+        let mut held = BodyShare::none(Arc::clone(&self.open));
+        // Keep the body until the request no longer counts, because dropping it reports the refusal to the guest.
         let mut unread = body;
         let body = self.collect(&mut unread, &mut held).await;
         if body.is_err() {
-            self.uncount();
+            self.uncount_request();
         }
         drop(unread);
         let body = body?;
@@ -145,11 +145,11 @@ impl Sender {
             headers: &headers,
             body: &body,
         };
-        let admitting = self.egress.admission.admit(request, self.egress.deadline);
+        let admitting = self.config.admission.admit(request, self.config.deadline);
         let admitted = admitting
             .await
             .map_err(|why| self.refuse(&format!("a request: {why}"), Error::HttpRequestDenied))?;
-        if let Some(key) = &self.egress.key {
+        if let Some(key) = &self.config.key {
             key.insert(&mut headers);
         }
         let sending = self
@@ -161,8 +161,8 @@ impl Sender {
         let options = options.unwrap_or_default();
         let until = options
             .first_byte_timeout
-            .map_or(self.egress.deadline, |wait| {
-                self.egress.deadline.min(Instant::now() + wait)
+            .map_or(self.config.deadline, |wait| {
+                self.config.deadline.min(Instant::now() + wait)
             });
         let reply = timeout_at(until, sending).await;
         drop(held);
@@ -180,8 +180,8 @@ impl Sender {
         Ok(self.reply(reply, options.between_bytes_timeout))
     }
 
-    /// Reads a body, bounded by itself and together with those of all other open requests.
-    async fn collect(&self, body: &mut WasiBody, held: &mut Held) -> Result<Bytes, Error> {
+    /// Reads a body within its own limit and the limit of all open requests together.
+    async fn collect(&self, body: &mut WasiBody, held: &mut BodyShare) -> Result<Bytes, Error> {
         let too_large = |what: String| self.refuse(&what, Error::HttpRequestBodySize(None));
         let mut bytes = BytesMut::new();
         while let Some(frame) = body.frame().await {
@@ -202,7 +202,7 @@ impl Sender {
         Ok(bytes.freeze())
     }
 
-    /// The URL, if it is on the one origin and may be asked for in this way.
+    /// Returns the URL if it has the allowed origin and the method is allowed.
     fn admit(&self, method: &Method, uri: &Uri) -> Result<Url, Error> {
         if !METHODS.contains(method) {
             return Err(self.refuse(
@@ -224,13 +224,13 @@ impl Sender {
         let wanted = Url::parse(&uri.to_string()).map_err(|_| Error::HttpRequestUriInvalid)?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
         let allowed = self
-            .egress
+            .config
             .origin
             .join(path)
             .filter(|url| url.origin() == wanted.origin());
         allowed.ok_or_else(|| {
             let wanted = wanted.origin().ascii_serialization();
-            let origin = &self.egress.origin;
+            let origin = &self.config.origin;
             self.refuse(
                 &format!("a request to {wanted}: a component reaches {origin} and nothing else. --upstream or GLOVEBOX_UPSTREAM sets that origin"),
                 Error::HttpRequestDenied,
@@ -238,9 +238,9 @@ impl Sender {
         })
     }
 
-    /// One request more, if it may be.
-    fn count(&self) -> Result<(), Error> {
-        let allowed = self.egress.requests;
+    /// Counts one more request, if the limit allows it.
+    fn count_request(&self) -> Result<(), Error> {
+        let allowed = self.config.requests;
         let one_more = |sent| (sent < allowed).then_some(sent + 1);
         let counted = self
             .sent
@@ -254,13 +254,13 @@ impl Sender {
         ))
     }
 
-    /// Takes back one request that was counted and not sent.
-    fn uncount(&self) {
+    /// Releases the count of a request that was not sent.
+    fn uncount_request(&self) {
         self.sent.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn refuse(&self, what: &str, error: Error) -> Error {
-        self.egress.console.tell(&format!("refused {what}"));
+        self.config.console.report(&format!("refused {what}"));
         error
     }
 
@@ -271,9 +271,9 @@ impl Sender {
             prohibited |= inner.is::<Prohibited>();
             cause = inner;
         }
-        let origin = &self.egress.origin;
+        let origin = &self.config.origin;
         let why = format!("no reply from {origin}: {cause}");
-        self.egress.console.tell(&why);
+        self.config.console.report(&why);
         match () {
             () if prohibited => Error::DestinationIpProhibited,
             () if error.is_timeout() => Error::ConnectionTimeout,
@@ -286,11 +286,11 @@ impl Sender {
         let status = reply.status();
         let mut headers = HeaderMap::new();
         for (name, value) in reply.headers() {
-            if TRAVEL_HEADERS.contains(name) {
+            if TRANSFER_HEADERS.contains(name) {
                 continue;
             }
             let value = self
-                .egress
+                .config
                 .key
                 .as_ref()
                 .map_or_else(|| value.clone(), |key| key.strip_header(value));
@@ -299,7 +299,7 @@ impl Sender {
         let body = body(
             Body::new(reply),
             idle,
-            self.egress
+            self.config
                 .key
                 .as_ref()
                 .map_or_else(KeyFilter::nothing, KeyGuard::strip),
@@ -311,7 +311,7 @@ impl Sender {
     }
 }
 
-/// The reply's body, bounded, with the key taken out.
+/// Returns the body of the reply, limited in size and without the key.
 fn body(reply: Body, idle: Option<Duration>, strip: KeyFilter) -> WasiBody {
     let pieces = stream::try_unfold(
         (reply, strip, 0_u64, false),
@@ -346,7 +346,7 @@ fn body(reply: Body, idle: Option<Duration>, strip: KeyFilter) -> WasiBody {
     StreamBody::new(frames).boxed_unsync()
 }
 
-/// What a guest is told of a body that ended early.
+/// Returns the error for the guest when a body ended early.
 fn broken(error: &BodyError) -> Error {
     match error {
         BodyError::Transfer(_) => Error::HttpResponseIncomplete,
@@ -354,7 +354,7 @@ fn broken(error: &BodyError) -> Error {
     }
 }
 
-/// The hooks of one run.
+/// The HTTP hooks of one run.
 pub(super) struct Hooks(pub(super) Arc<Sender>);
 
 impl WasiHttpHooks for Hooks {

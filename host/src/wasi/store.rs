@@ -1,4 +1,4 @@
-//! What one run holds: its WASI context, and its way out.
+//! The store data of a run: its WASI context and its HTTP sender.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::key::PLACEHOLDER;
 use super::sender::{Hooks, Sender};
 use crate::sandbox::Held;
 
-/// What the imports of a command work on.
+/// The state of the imports of a command.
 pub(super) struct State {
     wasi: WasiCtx,
     http: WasiHttpCtx,
@@ -21,7 +21,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The guest reads the process's standard input and writes to the console; it has no folder, no socket and no variable but these.
+    /// Creates the state. The guest reads the standard input of the process and writes to the console. It has no
+    /// folders, no sockets and only the variables set here.
     pub(super) fn new(run: &Run, sender: Arc<Sender>) -> Self {
         let mut wasi = WasiCtx::builder();
         let name = run

@@ -1,21 +1,21 @@
-//! From an outcome to text.
+//! Renders outcomes as text.
 
 mod prose;
 
 use crate::outcome::Outcome;
 
-/// How an outcome is rendered.
+/// The format of a rendered outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Markdown: answer, sources, blindspots, queries, cost.
     Markdown,
-    /// The same for a terminal or a pipe.
+    /// The same as plain text, for a terminal or a pipe.
     Plain,
     /// The outcome as JSON; the same bytes in every runtime.
     Json,
 }
 
-/// The outcome as Markdown, plain text or JSON, without a final line end.
+/// Renders an outcome as Markdown, plain text or JSON, without a final line end.
 pub fn render(outcome: &Outcome, format: Format) -> String {
     match format {
         // Writing to a string fails for maps whose keys are no strings alone, and an outcome has none.

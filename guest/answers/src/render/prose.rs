@@ -1,4 +1,4 @@
-//! The outcome for a person: answer, sources, blindspots, queries, cost, and what is missing.
+//! Renders an outcome for a person: answer, sources, blindspots, queries, cost, and what is missing.
 
 use crate::event::Usage;
 use crate::outcome::Outcome;
@@ -60,7 +60,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// A blank line, unless nothing stands before it.
+    /// Writes a blank line, unless nothing stands before it.
     fn part(&mut self) {
         if !self.out.is_empty() {
             self.out.push_str("\n\n");
@@ -82,7 +82,7 @@ impl Page<'_> {
         self.out.extend([before, text, after]);
     }
 
-    /// What a reader has to know before trusting the answer.
+    /// Writes what a reader must know before trusting the answer.
     fn remarks(&mut self, outcome: &Outcome) {
         if let Some(error) = &outcome.error {
             let message = one_line(&error.message);
@@ -158,7 +158,7 @@ impl Page<'_> {
     }
 }
 
-/// To the whole micro-dollar: sums of floats carry noise that says nothing to a person.
+/// Rounds to the whole micro-dollar, which removes the rounding errors of sums of floats.
 fn dollars(amount: f64) -> String {
     const MICROS: u64 = 1_000_000;
     let micros = (amount * MICROS as f64 + 0.5) as u64;
@@ -166,14 +166,14 @@ fn dollars(amount: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Control characters from the upstream would reach a terminal; those of a text stay.
+/// Removes control characters, which would reach a terminal, other than line ends and tabs.
 fn text(text: &str) -> String {
     text.chars()
         .filter(|&char| matches!(char, '\n' | '\t') || !char.is_control())
         .collect()
 }
 
-/// A URL that can stand between angle brackets.
+/// Returns a URL that can stand between angle brackets.
 fn bracketed(url: &str) -> String {
     let mut text = String::with_capacity(url.len());
     for char in url.chars() {
@@ -186,7 +186,7 @@ fn bracketed(url: &str) -> String {
     text
 }
 
-/// Line ends and control characters from the upstream would break the page, or a terminal.
+/// Replaces line ends and control characters, which would break the page or a terminal, by spaces.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|char| if char.is_control() { ' ' } else { char })

@@ -5,7 +5,7 @@ use super::{Alignment, Block, BlockKind, Code, Heading, Item, Table};
 use crate::fence;
 use std::ops::Range;
 
-/// Deepest nesting of quotes and of lists that is told apart.
+/// Deepest nesting of quotes and of lists. What is deeper counts as this deep.
 const MAX_DEPTH: usize = 16;
 
 /// Most columns of a table; further cells are left out.
@@ -31,7 +31,7 @@ enum Kind {
     Rule,
 }
 
-/// The units that begin before `window`. Only a code block may go on after it.
+/// Returns the units that begin before `window`. Only a code block can go on after it.
 pub(super) fn units(text: &str, window: usize) -> Vec<Unit> {
     let mut units: Vec<Unit> = Vec::new();
     let mut open: Option<Unit> = None;
@@ -94,7 +94,7 @@ pub(super) fn units(text: &str, window: usize) -> Vec<Unit> {
     units
 }
 
-/// What a line begins, given the lines after it.
+/// Returns the kind of unit that a line begins, given the lines after it.
 fn kind(line: &str, rest: &str) -> Kind {
     if opens_fence(line).is_some() {
         Kind::Code
@@ -118,7 +118,7 @@ fn kind(line: &str, rest: &str) -> Kind {
     }
 }
 
-/// Whether a line belongs to the unit before it.
+/// Returns whether a line belongs to the unit before it.
 fn goes_on(unit: &Unit, line: &str, text: &str) -> bool {
     let blank = line.trim_ascii().is_empty();
     match unit.kind {
@@ -138,7 +138,7 @@ fn goes_on(unit: &Unit, line: &str, text: &str) -> bool {
     }
 }
 
-/// Whether a line begins a block although it follows a paragraph's line.
+/// Returns whether a line begins a block although it follows a paragraph's line.
 fn interrupts(line: &str) -> bool {
     opens_fence(line).is_some()
         || heading(line).is_some()
@@ -179,12 +179,12 @@ fn indent(line: &str) -> usize {
     line.as_bytes().iter().map_while(width).sum()
 }
 
-/// The fence that a line opens.
+/// Returns the fence that a line opens.
 fn opens_fence(line: &str) -> Option<(u8, usize)> {
     fence::after(None, line.as_bytes())
 }
 
-/// Where the code block that begins at `at` ends, and whether it is closed.
+/// Returns where the code block that begins at `at` ends, and whether it is closed.
 fn code_end(text: &str, at: usize) -> (usize, bool) {
     let mut open = None;
     let mut end = at;
@@ -199,7 +199,7 @@ fn code_end(text: &str, at: usize) -> (usize, bool) {
     (end, false)
 }
 
-/// The level of a heading and its text.
+/// Returns the level of a heading and its text.
 fn heading(line: &str) -> Option<(u8, &str)> {
     let line = line.trim_ascii();
     let rest = line.trim_start_matches('#');
@@ -208,7 +208,7 @@ fn heading(line: &str) -> Option<(u8, &str)> {
         .then(|| (level as u8, rest.trim_ascii()))
 }
 
-/// The level of the heading that this line below it makes of a paragraph.
+/// Returns the level of the heading that this line makes of the paragraph above it.
 fn underline(line: &str) -> Option<u8> {
     let line = line.trim_ascii();
     let all = |mark: char| line.len() >= 2 && line.chars().all(|char| char == mark);
@@ -278,7 +278,7 @@ fn read_heading(text: &str) -> Heading {
     }
 }
 
-/// A code block, its lines without the indent of its fence.
+/// Reads a code block. Its lines lose the indent of its fence.
 fn read_code(text: &str) -> Code {
     let mut lines = text.split_inclusive('\n').peekable();
     let first = lines.next().unwrap_or_default();
@@ -312,7 +312,7 @@ fn read_code(text: &str) -> Code {
     }
 }
 
-/// The columns of a table, if this is the line below its header.
+/// Returns the columns of a table, if this is the line below its header.
 fn columns(line: &str) -> Option<Vec<Alignment>> {
     let line = line.trim_ascii();
     if !line.contains('-')
@@ -329,7 +329,7 @@ fn columns(line: &str) -> Option<Vec<Alignment>> {
     Some(cells(line).into_iter().map(column).collect())
 }
 
-/// The cells of a line, without the white space around them.
+/// Returns the cells of a line, without the white space around them.
 fn cells(line: &str) -> Vec<&str> {
     let line = line.trim_ascii();
     let line = line.strip_prefix('|').unwrap_or(line);
@@ -368,7 +368,7 @@ fn read_table(text: &str) -> Table {
     }
 }
 
-/// A quote: runs of lines that are quoted as deeply are read on their own.
+/// Reads a quote. Successive lines of one depth are read together.
 fn read_quote(text: &str, blocks: &mut Vec<Block>) {
     let (mut inner, mut depth) = (String::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -383,13 +383,13 @@ fn read_quote(text: &str, blocks: &mut Vec<Block>) {
     read_quoted(&inner, depth, blocks);
 }
 
-/// What a line quotes.
+/// Returns the text that a line quotes.
 fn quoted(line: &str) -> Option<&str> {
     let inner = line.trim_start_matches([' ', '\t']).strip_prefix('>')?;
     Some(inner.strip_prefix(' ').unwrap_or(inner))
 }
 
-/// How often a line is quoted, and what is quoted.
+/// Returns how many quotes a line is in, and its text.
 fn quotes(line: &str) -> (u32, &str) {
     let mut rest = line;
     let mut quotes = 0;
@@ -410,7 +410,7 @@ fn read_quoted(text: &str, depth: u32, blocks: &mut Vec<Block>) {
     }
 }
 
-/// A list with the lists in it.
+/// Reads a list and the lists in it.
 fn read_list(text: &str, blocks: &mut Vec<Block>) {
     let mut list = List {
         blocks,

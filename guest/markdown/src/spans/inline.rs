@@ -8,10 +8,10 @@ use crate::links::{
 use crate::url::{is_web, scheme_length};
 use std::borrow::Cow;
 
-/// Most delimiters and brackets that are open at a time; of more, the outermost are taken as text.
+/// Most delimiters and brackets that are open at a time. Of more, the outermost are text.
 const MAX_OPEN: usize = 32;
 
-/// The text without what a terminal could take for a command, or what changes the direction of text.
+/// Returns the text without characters that are terminal commands or change the direction of text.
 pub(super) fn clean(text: &str) -> Cow<'_, str> {
     let harmful =
         |char: char| is_invisible(char) && !matches!(char, '\u{200C}' | '\u{200D}') || char == '\t';
@@ -29,9 +29,9 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The spans of a block's text.
+/// Reads the spans of a block's text.
 pub(super) fn inline(text: &str) -> Vec<Span> {
-    let mut reader = Reader {
+    let mut reader = InlineReader {
         text: text.trim_ascii(),
         pieces: Vec::new(),
         plain: 0,
@@ -72,7 +72,7 @@ struct Link {
     url: String,
 }
 
-struct Reader<'a> {
+struct InlineReader<'a> {
     text: &'a str,
     pieces: Vec<Piece>,
     /// Where the text begins that is not in a piece yet.
@@ -83,7 +83,7 @@ struct Reader<'a> {
     links: Vec<Link>,
 }
 
-impl Reader<'_> {
+impl InlineReader<'_> {
     fn read(&mut self) {
         let bytes = self.text.as_bytes();
         let ticks = last_tick_runs(bytes);
@@ -130,7 +130,7 @@ impl Reader<'_> {
         });
     }
 
-    /// A line end: a space, or a break after two spaces or a backslash.
+    /// Reads a line end: a space, or a line break after two spaces or a backslash.
     fn line_end(&mut self, at: usize, line_end: usize, hard: bool) -> usize {
         let before = self.text.get(self.plain..at).unwrap_or_default();
         let hard = hard || before.ends_with("  ");
@@ -141,7 +141,7 @@ impl Reader<'_> {
         self.plain
     }
 
-    /// A code span from `at` to `end`, or backticks that are none.
+    /// Reads a code span from `at` to `end`, or backticks that are text.
     fn code(&mut self, at: usize, end: usize) -> usize {
         let span = self.text.get(at..end).unwrap_or_default();
         let inside = span.trim_matches('`');
@@ -164,7 +164,7 @@ impl Reader<'_> {
         end
     }
 
-    /// A run of `*`, `_` or `~`: ends what it can, and may begin a style itself.
+    /// Reads a run of `*`, `_` or `~`, which can end and begin styles.
     fn delimiter(&mut self, at: usize, mark: u8) -> usize {
         let bytes = self.text.as_bytes();
         let rest = bytes.get(at..).unwrap_or_default();
@@ -265,7 +265,7 @@ impl Reader<'_> {
         at + 1
     }
 
-    /// A closing bracket: what is between the brackets is a link if a URL of the web follows.
+    /// Reads a closing bracket. The text between the brackets is a link if an http or https URL follows.
     fn close_bracket(&mut self, at: usize) -> usize {
         let Some(opener) = self.brackets.pop() else {
             return at + 1;
@@ -296,7 +296,7 @@ impl Reader<'_> {
         scheme_length(bytes.get(at..).unwrap_or_default()).is_some() && starts_word(bytes, at)
     }
 
-    /// `<URL>`, or a `<` that is text.
+    /// Reads `<URL>`, or a `<` that is text.
     fn autolink(&mut self, at: usize) -> usize {
         let bytes = self.text.as_bytes();
         if scheme_length(bytes.get(at + 1..).unwrap_or_default()).is_none() {
@@ -309,7 +309,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A URL that links to itself: it is between `from` and `to`, and text goes on at `end`.
+    /// Adds a link whose text is its URL, between `from` and `to`. Text goes on at `end`.
     fn url(&mut self, at: usize, from: usize, to: usize, end: usize) -> usize {
         let url = self.text.get(from..to).unwrap_or_default();
         if !is_safe(url) {
@@ -327,7 +327,7 @@ impl Reader<'_> {
         end
     }
 
-    /// The pieces as spans, neighbours of one look joined.
+    /// Returns the pieces as spans. Neighbours of one style are joined.
     fn finish(self) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         let mut open = [0_i32; 3];
@@ -372,7 +372,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a terminal may be given this URL.
+/// Returns whether this URL is safe for a terminal.
 fn is_safe(url: &str) -> bool {
     is_web(url) && !url.contains(is_invisible)
 }

@@ -1,7 +1,7 @@
 //! Markdown as styled spans, block by block, for a terminal.
 //!
 //! The text is untrusted: what comes out has no control characters, no characters that change the direction of text and
-//! no links but those of the web. Markdown is read as language models write it, which is less than all of CommonMark:
+//! no links other than http and https. Markdown is read as language models write it, which is less than all of CommonMark:
 //! HTML and reference definitions are text.
 
 mod blocks;
@@ -10,7 +10,7 @@ mod inline;
 /// Most bytes of text that one call reads, other than in a code block, so that a call takes little time and memory.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// How a span is meant to look.
+/// The style of a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// Bold.
@@ -120,7 +120,7 @@ pub struct Styled {
     pub open: Vec<Block>,
 }
 
-/// The blocks at the beginning of a text that grows; `last` says that it is all there. A caller shows the closed blocks,
+/// Returns the blocks at the beginning of a growing text; `last` says that the text is complete. A caller shows the closed blocks,
 /// removes the bytes used from the text and calls again with more, in the end until nothing is left.
 pub fn spans(text: &str, last: bool) -> Styled {
     let (window, cut) = window(text, last);
@@ -148,7 +148,7 @@ pub fn spans(text: &str, last: bool) -> Styled {
     }
 }
 
-/// The blocks of a text as they look now, from `used` on.
+/// Returns the blocks of a text from `used` on, as they are so far.
 fn shown(text: &str, used: usize) -> Vec<Block> {
     let rest = text.get(used..).unwrap_or_default();
     let (window, _) = window(rest, true);
@@ -159,7 +159,7 @@ fn shown(text: &str, used: usize) -> Vec<Block> {
     open
 }
 
-/// Bytes of the text that make whole lines. A line whose end has not come can still become anything.
+/// Returns the length of the whole lines of a text. A line without its end can still become any block.
 fn complete(text: &str, last: bool) -> usize {
     match memchr::memrchr(b'\n', text.as_bytes()) {
         _ if last => text.len(),
@@ -168,8 +168,8 @@ fn complete(text: &str, last: bool) -> usize {
     }
 }
 
-/// How much of the text is read: its whole lines within the bound. If the bound cuts it, the second value is true; a line
-/// that is longer is cut too, at a character's end.
+/// Returns the length of the text that is read: its whole lines within the bound. The second value is true if the bound cuts
+/// the text. A line that is longer than the bound is cut between characters.
 fn window(text: &str, last: bool) -> (usize, bool) {
     if text.len() <= MAX_BYTES {
         return (complete(text, last), false);

@@ -124,10 +124,11 @@ impl Redactor {
     #[must_use]
     pub fn exchange(&self, exchange: &Exchange) -> Redacted {
         let request_head = head::request(&exchange.request.bytes);
-        let request = split(&exchange.request, &request_head);
+        let mut warnings = exchange.warnings.clone();
+        let request = split(&exchange.request, &request_head, &mut warnings);
         let response = exchange.response.as_ref().map(|message| {
             let head = head::response(&message.bytes);
-            (split(message, &head), head)
+            (split(message, &head, &mut warnings), head)
         });
         let mut pieces = Vec::new();
         let mut add = |part, index, bytes: Vec<u8>, scan: &dyn Fn(&mut Finds<'_>)| {
@@ -165,12 +166,14 @@ impl Redactor {
             );
         }
         // Fields that are no part by themselves: the note first.
-        for (index, text) in (0..).zip(others(exchange)) {
+        for (index, text) in (0..).zip(others(exchange, &warnings)) {
             add(Part::Note, index, text.into_bytes(), &places::guess);
         }
         let more = self.spread(&mut pieces);
         self.hide_hosts(exchange, &mut pieces);
-        self.assemble(exchange, pieces, answered, more)
+        let mut redacted = exchange.clone();
+        redacted.warnings = warnings;
+        self.assemble(redacted, pieces, answered, more)
     }
 
     /// Redacts a text. `supplied`: the text came from an agent, so its placeholders stay and its values get placeholders from the
@@ -365,12 +368,11 @@ impl Redactor {
 
     fn assemble(
         &self,
-        exchange: &Exchange,
+        mut redacted: Exchange,
         pieces: Vec<Piece>,
         answered: bool,
         more: bool,
     ) -> Redacted {
-        let mut redacted = exchange.clone();
         let mut replaced = Vec::new();
         let mut texts = Vec::new();
         redacted.request.bytes.clear();
@@ -423,14 +425,15 @@ fn into_text(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The head as it is, and the body decoded.
-fn split(message: &Message, head: &head::Head) -> (Vec<u8>, Vec<u8>) {
+/// Returns the head as it is, and the body decoded. What was odd or lost in decoding is added to the warnings.
+fn split(message: &Message, head: &head::Head, warnings: &mut Vec<Warning>) -> (Vec<u8>, Vec<u8>) {
     let decoded = body::decode_with(message, head, &body::BodyLimits::default());
+    warnings.extend(decoded.warnings);
     (head.span.of(&message.bytes).to_vec(), decoded.bytes)
 }
 
 /// The texts of an exchange that are no part: note, error, extra, addresses, host, warnings.
-fn others(exchange: &Exchange) -> Vec<String> {
+fn others(exchange: &Exchange, warnings: &[Warning]) -> Vec<String> {
     let mut texts = vec![
         exchange.note.clone(),
         exchange.error.clone().unwrap_or_default(),
@@ -441,12 +444,7 @@ fn others(exchange: &Exchange) -> Vec<String> {
             .as_ref()
             .map_or(String::new(), |origin| origin.host.clone()),
     ];
-    texts.extend(
-        exchange
-            .warnings
-            .iter()
-            .map(|warning| warning.detail.clone()),
-    );
+    texts.extend(warnings.iter().map(|warning| warning.detail.clone()));
     texts
 }
 

@@ -8,13 +8,15 @@
     missing_docs
 )]
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use traffic::checks::Checker;
 use traffic::h1::{Framer, FramerLimits, Side};
 use traffic::redact::{Mode, Redactor};
 use traffic::search::Pattern;
 use traffic::view::{ViewOptions, view};
-use traffic::{Exchange, Message, Provenance, codec, intake, message};
+use traffic::{Exchange, Message, Provenance, codec, intake, message, websocket};
 
 use crate::common;
 
@@ -145,6 +147,18 @@ pub fn run(call: &str, input: &[u8], options: &Value) -> Value {
             events.extend(framer.finish(Side::Client));
             events.extend(framer.finish(Side::Server));
             to_json(events)
+        }
+        "websocket" => {
+            let response = options["response"].as_str().unwrap_or_default();
+            let deflate = websocket::deflate_of(response.as_bytes());
+            // The frames of a vector are the client's.
+            let resets = deflate.is_some_and(|deflate| deflate.client_resets);
+            let limit = options["limit"].as_u64().unwrap_or(1 << 20) as u32;
+            let mut decoder = websocket::Decoder::new(deflate.is_some(), resets, limit);
+            let frames = STANDARD
+                .decode(options["frames"].as_str().unwrap())
+                .unwrap();
+            json!({ "deflate": to_json(deflate), "frames": to_json(decoder.push(&frames)) })
         }
         "hash" => to_json(codec::hash(input, options["algorithm"].as_str().unwrap()).unwrap()),
         other => panic!("unknown call {other}"),

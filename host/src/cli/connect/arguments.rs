@@ -1,7 +1,13 @@
 //! The arguments of an entry that is there, together with those that are wanted now.
 
 /// Flags without a value.
-const SWITCHES: [&str; 2] = ["--simulate", "--no-capture"];
+const SWITCHES: [&str; 5] = [
+    "--simulate",
+    "--no-capture",
+    "--allow-unsafe",
+    "--audit",
+    "--no-audit",
+];
 
 /// Flags that say where answers come from: an entry that had them must not go on with the simulator unless it is asked
 /// for again.

@@ -34,6 +34,55 @@ pub fn merged(text: &str, entry: &Entry) -> anyhow::Result<String> {
     Ok(format!("{mark}{}", lines::restored(body, &edited)))
 }
 
+/// Returns the text without our entry, or `None` where it has none. Every other line stays as it is.
+///
+/// # Errors
+/// Where the text is not what the client could read either.
+pub fn without_entry(text: &str, entry: &Entry) -> anyhow::Result<Option<String>> {
+    let (mark, body) = match text.strip_prefix(MARK) {
+        Some(rest) => (MARK, rest),
+        None => ("", text),
+    };
+    let plain = lines::plain(body);
+    let edited = match entry.format {
+        Format::Json => json_without_entry(&plain, entry)?,
+        Format::Toml => toml_without_entry(&plain, entry)?,
+    };
+    Ok(edited.map(|edited| format!("{mark}{}", lines::restored(body, &edited))))
+}
+
+fn json_without_entry(text: &str, entry: &Entry) -> anyhow::Result<Option<String>> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let root = CstRootNode::parse(text, &JSONC).context("the file is not valid JSON")?;
+    let mut servers = root.object_value();
+    for key in &entry.servers {
+        servers = servers.and_then(|servers| member(&servers, key)?.object_value());
+        if let Some(map) = servers
+            .as_ref()
+            .filter(|map| *key == "mcp" && is_map_of_servers(map))
+        {
+            servers = member(map, "servers").and_then(|inner| inner.object_value());
+        }
+    }
+    let Some(ours) = servers.and_then(|servers| member(&servers, NAME)) else {
+        return Ok(None);
+    };
+    ours.remove();
+    Ok(Some(root.to_string()))
+}
+
+fn toml_without_entry(text: &str, entry: &Entry) -> anyhow::Result<Option<String>> {
+    let mut document: DocumentMut = text.parse().context("the file is not valid TOML")?;
+    let mut table: Option<&mut dyn TableLike> = Some(document.as_table_mut());
+    for key in &entry.servers {
+        table = table.and_then(|table| table.get_mut(key)?.as_table_like_mut());
+    }
+    let removed = table.and_then(|table| table.remove(NAME)).is_some();
+    Ok(removed.then(|| document.to_string()))
+}
+
 /// What clients accept: comments and trailing commas, and no further looseness.
 const JSONC: ParseOptions = ParseOptions {
     allow_comments: true,
@@ -68,7 +117,7 @@ fn merged_json(text: &str, entry: &Entry) -> anyhow::Result<String> {
         ours = object_in(&ours, within)
             .with_context(|| format!("`{NAME}.{within}` is not an object"))?;
     }
-    for key in removed(entry) {
+    for key in obsolete(entry) {
         if let Some(present) = member(&ours, key) {
             present.remove();
         }
@@ -95,7 +144,7 @@ const WAYS: [&str; 11] = [
 ];
 
 /// The members of the other kind than the entry's.
-fn removed(entry: &Entry) -> impl Iterator<Item = &'static str> {
+fn obsolete(entry: &Entry) -> impl Iterator<Item = &'static str> {
     let of_entry = |key: &str| entry.members.iter().any(|(name, _)| *name == key);
     let starts = of_entry("command");
     let others = if starts {
@@ -217,7 +266,7 @@ fn merged_toml(text: &str, entry: &Entry) -> anyhow::Result<String> {
         .or_insert_with(|| Item::Table(Table::new()))
         .as_table_like_mut()
         .with_context(|| format!("`{NAME}` is not a table"))?;
-    for key in removed(entry) {
+    for key in obsolete(entry) {
         ours.remove(key);
     }
     for (key, value) in &entry.members {

@@ -1,4 +1,4 @@
-//! `glovebox connect CLIENT`: the configuration of a client, printed or merged into its file.
+//! `glovebox connect CLIENT`: prints the configuration of a client, merges it into its file, or removes it.
 
 mod arguments;
 mod clients;
@@ -24,41 +24,60 @@ pub use clients::Client;
 use clients::{Entry, Format, Launch, Places, Scope};
 use remote::{DEFAULT_URL, Remote, TOKEN};
 
-/// Prints or writes the configuration of an MCP client.
+/// What an agent reads to use the tools well.
+const SKILL: &str = include_str!("skill.md");
+/// What a person has to do after the client's file changed.
+const RESTART: &str = "Restart the client to load the change.";
+
+/// Print or write the configuration of an MCP client
+///
+/// Without a client, the clients and their files are listed.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  glovebox connect                                            list the clients
+  glovebox connect codex                                      print the entry
+  glovebox connect claude-code --write --budget-usd-per-day 5
+  glovebox connect cursor --remove
+  glovebox connect --skill > SKILL.md")]
 pub struct Connect {
-    /// The client.
+    /// The client
     #[arg(value_enum)]
-    pub client: Client,
-    /// Merge it into the client's file; the rest of the file stays as it is, and a backup is kept.
+    pub client: Option<Client>,
+    /// Merge the entry into the client's file; a backup is kept
     #[arg(long)]
     pub write: bool,
-    /// The file, where it is not the client's usual one.
+    /// Remove the entry from the client's file; a backup is kept
+    #[arg(long, conflicts_with = "write", requires = "client")]
+    pub remove: bool,
+    /// Print a SKILL.md that teaches an agent the tools
+    #[arg(long, conflicts_with_all = ["client", "write", "remove"])]
+    pub skill: bool,
+    /// Use this file instead of the client's usual one
     #[arg(long, value_name = "FILE")]
     pub path: Option<PathBuf>,
-    /// The environment variable that holds the key. The file then refers to it; for a client that knows no
-    /// references, its present value is written into the file.
+    /// Refer to the key by this environment variable; its value is written for clients that know no references
     #[arg(long, value_name = "NAME")]
     pub key_env: Option<String>,
-    /// Whose configuration is written, for Claude Code
+    /// Write the configuration of the user or of the project (Claude Code)
     #[arg(long, value_enum, value_name = "SCOPE")]
     pub scope: Option<Scope>,
-    /// Connect the client to a running glovebox serve at this address, instead of to a server that it starts
+    /// Connect to a running `glovebox serve` at this address
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = DEFAULT_URL, value_parser = remote::url)]
     pub http: Option<Url>,
-    /// With --http: the variable in the client's environment that holds the bearer token; GLOVEBOX_TOKEN for an https URL
+    /// With --http, read the bearer token from this variable; GLOVEBOX_TOKEN for an https URL
     #[arg(long, value_name = "NAME", requires = "http")]
     pub bearer_env: Option<String>,
-    /// With --http: the certificate authority that the client must trust; for this machine's server, its own
+    /// With --http, trust this certificate authority; by default that of this machine's server
     #[arg(long, value_name = "FILE", requires = "http")]
     pub ca: Option<PathBuf>,
-    /// Start the server with this: whether results carry structured content beside the text
+    /// Start the server with this --structured
     #[arg(long, value_enum)]
     pub structured: Option<StructuredArg>,
-    /// Start the server with this: the most text of one result, in bytes
+    /// Start the server with this --max-output
     #[arg(long, value_name = "BYTES", value_parser = output_bytes)]
     pub max_output: Option<usize>,
-    /// Print JSON.
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -70,6 +89,13 @@ impl Connect {
     /// # Errors
     /// Where the file cannot be read, understood or written; nothing is changed then.
     pub fn run(&self, flags: &Flags, simulate: bool, state_dir: &Path) -> anyhow::Result<Exit> {
+        if self.skill {
+            output::line(&SKILL.trim_end())?;
+            return Ok(Exit::Done);
+        }
+        let Some(client) = self.client else {
+            return self.list();
+        };
         if let Some(variable) = self.bearer_env.as_deref()
             && (!is_variable(variable) || is_key(variable))
         {
@@ -89,24 +115,26 @@ impl Connect {
             );
             return Ok(Exit::Usage);
         }
-        if self.scope.is_some() && !self.client.has_scopes() {
+        if self.scope.is_some() && !client.has_scopes() {
             output::message(&format_args!(
                 "glovebox: --scope is for claude-code; this client has one configuration; nothing was written"
             ));
             return Ok(Exit::Usage);
         }
         let entry = match &self.http {
-            Some(url) => self.remote(url, state_dir)?.entry(self.client),
-            None => self.client.entry(&self.launch(flags, simulate)?),
+            Some(url) => self.remote(url, state_dir)?.entry(client),
+            None => client.entry(&self.launch(flags, simulate)?),
         };
         let path = match &self.path {
             Some(path) => path.clone(),
             None => {
                 let scope = self.scope.unwrap_or_default();
-                self.client.file(scope, &Places::of_this_machine()?)
+                client.file(scope, &Places::of_this_machine()?)
             }
         };
-        if self.write {
+        if self.remove {
+            self.remove(&entry, &path)
+        } else if self.write {
             self.merge(&entry, &path)
         } else {
             let snippet = merge::merged("", &entry)?;
@@ -155,9 +183,8 @@ impl Connect {
 
     fn show(&self, entry: &Entry, path: &Path, snippet: &str) -> anyhow::Result<Exit> {
         if self.json {
-            let name = self.client.to_possible_value();
             output::json(&json!({
-                "client": name.as_ref().map(clap::builder::PossibleValue::get_name),
+                "client": self.client.map(name),
                 "path": path.display().to_string(),
                 "format": match entry.format { Format::Json => "json", Format::Toml => "toml" },
                 "snippet": snippet,
@@ -168,7 +195,7 @@ impl Connect {
         output::line(&snippet.trim_end())?;
         output::message(&"");
         output::message(&format_args!(
-            "This belongs into {}; --write merges it.",
+            "Put this into {}, or let --write merge it.",
             path.display()
         ));
         for note in &entry.notes {
@@ -205,18 +232,97 @@ impl Connect {
         }
         match (&backup, before.is_some()) {
             (Some(backup), _) => output::line(&format!(
-                "{} now has glovebox; the file as it was is {}",
+                "wrote glovebox to {}; the file as it was is kept in {}",
                 path.display(),
                 backup.display()
             ))?,
-            (None, true) => output::line(&format!("{} had it already", path.display()))?,
-            (None, false) => output::line(&format!("{} was made", path.display()))?,
+            (None, true) => output::line(&format!("{} is up to date", path.display()))?,
+            (None, false) => output::line(&format!("wrote {}", path.display()))?,
         }
         for note in &entry.notes {
             output::message(note);
         }
+        if changed {
+            output::message(&RESTART);
+        }
         Ok(Exit::Done)
     }
+
+    /// Removes our entry from the client's file.
+    fn remove(&self, entry: &Entry, path: &Path) -> anyhow::Result<Exit> {
+        let left = || format!("{} was left as it is", path.display());
+        let present = files::read(path).with_context(left)?;
+        let after = match &present {
+            Some((bytes, _)) => {
+                let before = std::str::from_utf8(bytes).with_context(left)?;
+                merge::without_entry(before, entry).with_context(left)?
+            }
+            None => None,
+        };
+        let mut backup = None;
+        if let (Some(after), Some((bytes, mode))) = (&after, &present) {
+            hold_signals();
+            backup = Some(files::back_up(path, bytes, mode).with_context(left)?);
+            files::write(path, after.as_bytes()).with_context(left)?;
+        }
+        if self.json {
+            output::json(&json!({
+                "path": path.display().to_string(),
+                "changed": after.is_some(),
+                "backup": backup.as_ref().map(|backup| backup.display().to_string()),
+            }))?;
+            return Ok(Exit::Done);
+        }
+        match backup {
+            None => output::line(&format!("{} has no entry for glovebox", path.display()))?,
+            Some(backup) => {
+                output::line(&format!(
+                    "removed glovebox from {}; the file as it was is kept in {}",
+                    path.display(),
+                    backup.display()
+                ))?;
+                output::message(&RESTART);
+            }
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Lists the clients and their files.
+    fn list(&self) -> anyhow::Result<Exit> {
+        let places = Places::of_this_machine()?;
+        let scope = self.scope.unwrap_or_default();
+        let clients = Client::value_variants().iter();
+        let files: Vec<(String, PathBuf)> = clients
+            .map(|client| (name(*client), client.file(scope, &places)))
+            .collect();
+        if self.json {
+            let list: Vec<_> = files
+                .iter()
+                .map(|(client, path)| {
+                    let path = path.display().to_string();
+                    json!({ "client": client, "path": path })
+                })
+                .collect();
+            output::json(&serde_json::Value::Array(list))?;
+            return Ok(Exit::Done);
+        }
+        let width = files.iter().map(|(client, _)| client.len()).max();
+        let width = width.unwrap_or_default();
+        for (client, path) in &files {
+            output::line(&format!("{client:<width$}  {}", path.display()))?;
+        }
+        output::message(&"");
+        output::message(
+            &"glovebox connect CLIENT prints the entry for one of them; --write merges it into the file.",
+        );
+        Ok(Exit::Done)
+    }
+}
+
+/// Returns the name of a client on the command line.
+fn name(client: Client) -> String {
+    let name = client.to_possible_value();
+    name.map_or_else(String::new, |name| name.get_name().to_owned())
 }
 
 /// Returns the path of this program.

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jobs::State;
 use crate::jobs::ledger::limiter;
-use crate::mcp::{Guarded, Server, Service, TOOLS};
+use crate::mcp::{Guarded, Server, Service};
 use crate::transport::http::{Channel, Endpoint, Start, run};
 
 /// The tools of this program.
@@ -25,9 +25,9 @@ impl Tools {
     /// The tools of a service.
     #[must_use]
     pub fn new(service: Service) -> Self {
-        let schemas = TOOLS
-            .iter()
-            .map(|tool| (tool.name, tool.listed(false).input_schema))
+        let tools = service.families().tools();
+        let schemas = tools
+            .map(|(_, tool)| (tool.name, tool.listed(false).input_schema))
             .collect();
         Self { service, schemas }
     }
@@ -41,8 +41,15 @@ impl Endpoint for Tools {
         leaving: CancellationToken,
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
-        let server = Guarded(Server::new(self.service.clone(), leaving));
+        let caller = channel.caller().clone();
+        let server = Guarded(Server::new(self.service.clone(), caller, leaving));
         run(server, channel, start, stop).boxed()
+    }
+
+    fn gate_denied(&self, reason: &'static str) {
+        if let Some(audit) = self.service.control().audit() {
+            audit.gate_denied("http", reason);
+        }
     }
 
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {

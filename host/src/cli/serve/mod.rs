@@ -15,11 +15,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::output;
-use super::server::{Server, ServerArgs};
+use super::server::{Server, ServerArgs, ServerKind};
 use super::{signals, stdio::serve as serve_stdio};
 use crate::exit::Exit;
 use crate::jobs::clock::{Clock as _, WallClock};
 use crate::mcp::{self, Guarded, Runs, Service};
+use crate::policy::{Caller, Reach, SERVE_PLACES};
 use crate::settings::Settings;
 use crate::transport::http::gate::{Mode, Origin};
 use crate::transport::http::limits::{
@@ -41,7 +42,7 @@ const TLS: &str = "tls";
 /// Where the server listens where nothing else is said.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9876";
 
-/// Serves MCP over HTTP, on this machine's loopback or, with --external, over TLS to whoever has the token.
+/// Serve MCP over HTTP
 #[derive(Args, Clone, Debug)]
 pub struct Serve {
     /// Where to listen: HOST:PORT or :PORT; port 0 takes any that is free
@@ -135,16 +136,31 @@ impl Serve {
         };
         let sockets = port.bind().await?;
         let address = sockets.first().context("no socket")?.local_addr()?;
-        let server =
-            Server::start(&self.server, settings, Runs::Here, self.reached(address)).await?;
+        let kind = ServerKind {
+            runs: Runs::Here,
+            address: self.reached(address),
+            places: SERVE_PLACES,
+            is_audited: true,
+            reach: self.reach(),
+            token: Some(token_file(settings, self.token_file.as_ref())),
+        };
+        let server = match Server::start(&self.server, settings, kind).await? {
+            Ok(server) => server,
+            Err(problem) => {
+                output::message(&format_args!("glovebox: {problem}; nothing was started"));
+                return Ok(Exit::Usage);
+            }
+        };
         let service = server.service();
         let http = self.http(token, tls.clone(), address, service).await;
+        server.tell_advice();
         // Before the address is told, so that whoever knows it can stop the server.
         stop_at_signal(http.stopping());
         self.announce(address, tls.as_deref())?;
         if self.stdio {
             let transport = stdio::Stdio::new()?;
-            let handler = Guarded(mcp::Server::new(service.clone(), transport.ended()));
+            let caller = Caller::stdio();
+            let handler = Guarded(mcp::Server::new(service.clone(), caller, transport.ended()));
             tokio::spawn(serve_stdio(handler, transport));
         }
         let watched = Watched { port, address };
@@ -153,7 +169,19 @@ impl Serve {
             output::message(&format_args!("glovebox: {error}"));
         }
         finish(service).await;
+        server.stopped().await;
         Ok(served.map_or(Exit::Failed, |()| Exit::Done))
+    }
+
+    /// Returns who can reach the server.
+    const fn reach(&self) -> Reach {
+        if self.external {
+            Reach::External {
+                has_allowed_origins: !self.allowed_origin.is_empty(),
+            }
+        } else {
+            Reach::Local
+        }
     }
 
     /// Sets up TLS in external mode.

@@ -8,8 +8,22 @@ use crate::simulator::vectors::{VectorFiles, names};
 
 /// The folder of the vectors on the page's server.
 const VECTORS: &str = "vectors/";
-/// The list of the vectors, in that folder.
+/// The vectors of the traffic component, in that folder, and the samples that they name, in theirs.
+const TRAFFIC: &str = "traffic/";
+const SAMPLES: &str = "samples/";
+/// The list of the vectors of a component.
 const INDEX: &str = "index.json";
+
+/// The vectors of the traffic component.
+#[derive(Embed)]
+#[folder = "../fixtures/traffic/vectors"]
+struct TrafficVectors;
+
+/// The files that these vectors read.
+#[derive(Embed)]
+#[folder = "../fixtures/traffic"]
+#[exclude = "vectors/*"]
+struct TrafficSamples;
 
 /// The files of `web/` that a browser asks for. Types, manifests and the picture of the README stay behind.
 #[derive(Embed)]
@@ -23,6 +37,16 @@ struct PageFiles;
 
 /// Returns a file of the page by its path.
 pub fn find(path: &str) -> Option<Cow<'static, [u8]>> {
+    if let Some(path) = path
+        .strip_prefix(VECTORS)
+        .and_then(|path| path.strip_prefix(TRAFFIC))
+    {
+        return match (path, path.strip_prefix(SAMPLES)) {
+            (INDEX, _) => Some(Cow::Owned(traffic_index().into_bytes())),
+            (_, Some(sample)) => Some(TrafficSamples::get(sample)?.data),
+            (vector, None) => Some(TrafficVectors::get(vector)?.data),
+        };
+    }
     match path.strip_prefix(VECTORS) {
         Some(INDEX) => Some(Cow::Owned(index().into_bytes())),
         Some(vector) => Some(VectorFiles::get(vector)?.data),
@@ -37,6 +61,15 @@ fn index() -> String {
         serde_json::json!({ "name": name, "headers": headers })
     };
     serde_json::Value::Array(names().into_iter().map(entry).collect()).to_string()
+}
+
+/// Returns the list of the traffic component's vectors as JSON.
+fn traffic_index() -> String {
+    let mut names: Vec<String> = TrafficVectors::iter()
+        .filter_map(|file| file.strip_suffix(".json").map(str::to_owned))
+        .collect();
+    names.sort();
+    serde_json::Value::from(names).to_string()
 }
 
 /// Returns the media type of a file.

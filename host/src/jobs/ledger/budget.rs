@@ -1,4 +1,4 @@
-//! What was spent, by day and by tool, and what is left of the day's budget.
+//! The amounts spent by day and by tool, and the rest of today's budget.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 use crate::jobs::clock::day_name;
 use crate::jobs::{Micros, SpendRow};
 
-/// Sums of money.
+/// Sums of calls and amounts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Calls made.
+    /// The number of calls.
     pub calls: i64,
-    /// Known costs.
+    /// The sum of the known costs.
     pub spent: Micros,
-    /// Set aside for calls that have not ended.
+    /// The amount reserved by calls that have not ended.
     pub reserved: Micros,
-    /// Calls whose cost is unknown.
+    /// The number of calls with an unknown cost.
     pub unknown_calls: i64,
-    /// What these are counted as.
+    /// The sum of the reservations of calls with an unknown cost.
     pub unknown: Micros,
 }
 
@@ -42,38 +42,38 @@ impl Sums {
     }
 }
 
-/// The budget of today.
+/// Today's budget and what is left of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetLeft {
-    /// The budget.
+    /// The budget of the day.
     pub limit: Micros,
-    /// Spent today; unknown costs are counted at their reservation.
+    /// The amount spent today. Unknown costs count as their reservations.
     pub spent: Micros,
-    /// Set aside for calls that run now.
+    /// The amount reserved by running calls.
     pub reserved: Micros,
-    /// What a new call may still reserve.
+    /// The amount that a new call may still reserve.
     pub left: Micros,
 }
 
-/// What was spent.
+/// A report of the amounts spent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpendReport {
-    /// Today, as `YYYY-MM-DD` in UTC.
+    /// Today as `YYYY-MM-DD` in UTC.
     pub today: String,
-    /// By day, the newest first.
+    /// The sums of each day, newest first.
     pub days: Vec<(String, Sums)>,
-    /// By tool, by name.
+    /// The sums of each tool, sorted by name.
     pub tools: Vec<(String, Sums)>,
-    /// All of it.
+    /// The sums of all days and tools.
     pub total: Sums,
-    /// What simulated calls would have cost. It is in none of the other sums.
+    /// The sums of simulated calls, which are not part of the other sums.
     pub simulated: Sums,
-    /// Today's budget, where one is set.
+    /// Today's budget, if one is set.
     pub budget: Option<BudgetLeft>,
 }
 
 impl SpendReport {
-    /// Adds up what the store kept.
+    /// Creates a report from the rows of the store.
     #[must_use]
     pub fn new(rows: &[SpendRow], today: i64, budget: Option<Micros>) -> Self {
         let mut days: BTreeMap<i64, Sums> = BTreeMap::new();
@@ -107,7 +107,7 @@ impl SpendReport {
         }
     }
 
-    /// As JSON.
+    /// Returns the JSON form of the report.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let named = |key: &str, all: &[(String, Sums)]| -> Vec<Value> {

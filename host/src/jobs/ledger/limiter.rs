@@ -1,4 +1,4 @@
-//! The one limiter of requests: the store keeps the clock, so it holds for all processes that share the store.
+//! The rate limiter of requests. Its state is in the store, so it applies to all processes that share the store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::jobs::storage::error::StoreError;
 use crate::jobs::storage::rows::{Marked, Rate, Slot};
 use crate::upstream::REQUESTS;
 
-/// Two requests in a sliding second are allowed. The quarter of a second more covers that two requests do not
-/// travel equally long: one may wait for a connection and its handshake, the other find one open.
+/// Allows two requests per second, in any window. The additional 250 ms allow for different delays on the way: one
+/// request may wait for a new connection and its handshake while the other uses an open one.
 pub const DEFAULT_RATE: Rate = Rate {
     count: REQUESTS,
     window_ms: 1250,
@@ -55,24 +55,24 @@ pub fn waits() -> WaitCounts {
     }
 }
 
-/// Why a request may not be sent.
+/// The reason why a request may not be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum LimiterError {
-    /// The next slot is after the deadline; none was taken.
+    /// The next slot is after the deadline. No slot was taken.
     #[error(
         "the next of the {} requests allowed in {} ms is free only in {} ms, after this call's deadline; nothing was sent. Try again when fewer calls are waiting",
         .rate.count, .rate.window_ms, .wait.as_millis()
     )]
     TooLate {
-        /// How often requests may be sent.
+        /// The rate limit.
         rate: Rate,
-        /// How long the wait would be.
+        /// The time until the next slot.
         wait: Duration,
     },
-    /// The store that keeps the clock cannot be used.
+    /// The store cannot be used.
     #[error("nothing was sent: {0}")]
     Store(StoreError),
-    /// A cancellation is stored.
+    /// The job was cancelled.
     #[error("it was cancelled; nothing was sent")]
     Cancelled,
     /// The job has ended.
@@ -83,7 +83,7 @@ pub enum LimiterError {
     Stopping,
 }
 
-/// Lets requests out in the order of asking.
+/// Admits requests at a limited rate, in the order in which they ask.
 #[derive(Clone, Debug)]
 pub struct Limiter {
     storage: Storage,
@@ -91,16 +91,16 @@ pub struct Limiter {
 }
 
 impl Limiter {
-    /// Returns the limiter of a storage.
+    /// Creates the limiter of a storage.
     #[must_use]
     pub const fn new(storage: Storage, rate: Rate) -> Self {
         Self { storage, rate }
     }
 
-    /// Waits for the next slot for a job. No slot is taken that is after the deadline.
+    /// Takes the next slot for a job and waits for it. No slot after the deadline is taken.
     ///
     /// # Errors
-    /// When there is no slot in time, or the store cannot be used.
+    /// If no slot is free before the deadline, or the store cannot be used.
     pub async fn wait(&self, id: &JobId, deadline: Instant) -> Result<(), LimiterError> {
         let (rows, id, rate) = (self.storage.rows.clone(), id.clone(), self.rate);
         let now = self.storage.clock.now();
@@ -126,10 +126,10 @@ impl Limiter {
         }
     }
 
-    /// Marks, durably, that the request of a job is about to be sent, unless the job has ended or was cancelled.
+    /// Marks the request of a job durably as sent, just before it is sent.
     ///
     /// # Errors
-    /// When it may not be sent, or the store cannot be used.
+    /// If the job has ended or was cancelled, or the store cannot be used.
     pub async fn mark_sent(&self, id: &JobId) -> Result<(), LimiterError> {
         let (storage, id) = (self.storage.clone(), id.clone());
         let marked = blocking(move || storage.rows.mark_sent(&id, storage.clock.now())).await;

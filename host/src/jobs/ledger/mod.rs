@@ -1,4 +1,4 @@
-//! The budget and the rate of calls: what was spent, what may still be spent, and when the next request may be sent.
+//! The budget, reservations and rate limit of calls.
 
 pub mod budget;
 pub mod limiter;

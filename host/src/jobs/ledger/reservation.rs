@@ -1,4 +1,4 @@
-//! The one way in which a call gets its job, its lease and its reservation, whoever makes it.
+//! Reserves the cost of a call and creates its job and lease. All calls are reserved here.
 
 use crate::jobs::error::JobsError;
 use crate::jobs::model::{Job, JobId, Micros};
@@ -6,19 +6,19 @@ use crate::jobs::storage::Storage;
 use crate::jobs::storage::leases::Lease;
 use crate::jobs::storage::rows::{Inserted, NewJob};
 
-/// What became of a reservation.
+/// The result of a reservation.
 #[derive(Debug)]
 pub enum Reserved {
     /// The job is stored as `queued`, its cost is reserved and its lease is held.
     New(Box<Job>, Lease),
-    /// The same runs already. Nothing was reserved.
+    /// The same job is already running. Nothing was reserved.
     Running(Box<Job>),
 }
 
 /// Takes the lease of a new job, then stores the job and reserves its cost in one transaction.
 ///
 /// # Errors
-/// When the call could pass the budget, or the storage cannot be used.
+/// If the call could exceed the budget, or the storage cannot be used.
 pub fn reserve(
     storage: &Storage,
     job: &NewJob,
@@ -30,6 +30,10 @@ pub fn reserve(
         Ok(Inserted::Running(job)) => {
             lease.retire();
             Ok(Reserved::Running(Box::new(job)))
+        }
+        Ok(Inserted::ApprovalSpent) => {
+            lease.retire();
+            Err(JobsError::ApprovalSpent)
         }
         Ok(Inserted::OverBudget { spent, reserved }) => {
             lease.retire();
@@ -50,7 +54,7 @@ pub fn reserve(
 /// Takes the lease of a job.
 ///
 /// # Errors
-/// [`JobsError::NotOwner`] where somebody holds it, or when that cannot be found out.
+/// [`JobsError::NotOwner`] if the lease is held elsewhere, or an error of the storage.
 pub fn take(storage: &Storage, id: &JobId) -> Result<Lease, JobsError> {
     let lease = storage.leases.take(id)?;
     lease.ok_or_else(|| JobsError::NotOwner(id.clone()))

@@ -1,4 +1,4 @@
-//! What the service is made from.
+//! The configuration of the service.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::jobs::storage::rows::Rate;
 use crate::jobs::worker::WorkerCommand;
 use crate::upstream::{Client, UpstreamError};
 
-/// Makes the client of the upstream. It is called when the first call needs the client.
+/// Creates the upstream client. It is called when the first call needs the client.
 pub type MakeClient = Box<dyn Fn() -> Result<Client, UpstreamError> + Send + Sync>;
 
-/// What [`Jobs`](super::Jobs) are made from. Nothing is storage or connected until it is needed.
+/// The configuration of [`Jobs`](super::Jobs). Nothing is opened or connected until it is needed.
 pub struct JobsConfig {
-    /// Opens the storage when the first call needs it, and again after a failure.
+    /// Opens the storage. It is called when the first call needs the storage, and again after a failure.
     pub storage: StorageOpener,
     /// How long a job is kept after its end.
     pub keep: Duration,
-    /// The most that may be spent on one UTC day. `None` sets no limit.
+    /// The most that may be spent per UTC day. `None` sets no limit.
     pub budget: Option<Micros>,
-    /// How often all processes together may send requests.
+    /// The rate limit of all processes together.
     pub rate: Rate,
     /// The component that builds requests and reads replies.
     pub answers: Answers,
-    /// Makes the client of the upstream.
+    /// Creates the upstream client.
     pub client: MakeClient,
-    /// The clock that gives the time of every change.
+    /// The clock that provides the time of every change.
     pub clock: Arc<dyn Clock>,
     /// How detached workers are started.
     pub worker: WorkerCommand,

@@ -1,4 +1,4 @@
-//! What the service does on a thread that may block.
+//! The operations of the service that may block.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -22,18 +22,18 @@ use crate::jobs::stored_request::StoredRequest;
 use crate::jobs::worker;
 use crate::upstream::Client;
 
-/// Expired jobs are looked for this often.
-const PRUNED_EVERY: Duration = Duration::from_secs(300);
-/// So many batches of them are removed then, so that nobody waits long for something else.
-const PRUNED_IN_PASSING: usize = 2;
+/// How often expired jobs are removed.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(300);
+/// The most batches of expired jobs to remove at once, so that other operations do not wait long.
+const PRUNE_BATCHES: usize = 2;
 
-/// What all clones of the service share.
+/// The state that all clones of the service share.
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) config: JobsConfig,
     storage: Mutex<Option<Storage>>,
     pruned: Mutex<Option<Instant>>,
-    /// Takes the storage's place where that cannot be used: single answers need none.
+    /// An in-memory storage for answers that need no storage, used if the storage cannot be opened.
     fallback: OnceLock<Storage>,
     client: OnceLock<Client>,
     held: Mutex<HashMap<JobId, Held>>,
@@ -60,7 +60,7 @@ impl Inner {
         }
     }
 
-    /// Runs a function that may block on a thread for blocking work.
+    /// Runs a function on a thread for blocking work.
     pub(super) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         call: impl FnOnce(&Self) -> Result<T, JobsError> + Send + 'static,
@@ -73,10 +73,10 @@ impl Inner {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the storage, opened by the first who needs it. A failure is not kept: the next call tries again.
+    /// Returns the storage and opens it if needed. A failure is not cached: the next call tries again.
     pub(super) fn storage(&self) -> Result<Storage, JobsError> {
         let storage = self.open()?;
-        self.prune_sometimes(&storage);
+        self.prune_if_due(&storage);
         Ok(storage)
     }
 
@@ -91,18 +91,18 @@ impl Inner {
         Ok(opened)
     }
 
-    /// Removes some of what has expired, at the start and every few minutes: a process that stays would
-    /// otherwise keep for ever what is to be kept for a day.
-    fn prune_sometimes(&self, storage: &Storage) {
+    /// Removes some expired jobs at the start and every [`PRUNE_INTERVAL`], so that a long-running process does not keep
+    /// them forever.
+    fn prune_if_due(&self, storage: &Storage) {
         {
             let mut pruned = self.pruned.lock().unwrap_or_else(PoisonError::into_inner);
-            if pruned.is_some_and(|at| at.elapsed() < PRUNED_EVERY) {
+            if pruned.is_some_and(|at| at.elapsed() < PRUNE_INTERVAL) {
                 return;
             }
             *pruned = Some(Instant::now());
         }
         let pruned = storage
-            .prune(self.config.keep, PRUNED_IN_PASSING)
+            .prune(self.config.keep, PRUNE_BATCHES)
             .map_err(JobsError::from)
             .and_then(|removed| self.remove_logs(&removed.ids));
         if let Err(error) = pruned {
@@ -110,7 +110,7 @@ impl Inner {
         }
     }
 
-    /// Removes ended jobs and everything that is kept of them.
+    /// Removes ended jobs with their files and logs.
     pub(super) fn remove(&self, storage: &Storage, ids: &[JobId]) -> Result<(), JobsError> {
         storage.remove(ids)?;
         self.remove_logs(ids)
@@ -137,7 +137,7 @@ impl Inner {
             .storage()
             .and_then(|storage| self.insert(call, &request, &storage))
         {
-            Err(error) if self.can_do_without(call, &error) => {
+            Err(error) if self.can_run_without_storage(call, &error) => {
                 let mut submitted = self.insert(call, &request, &self.fallback()?)?;
                 submitted.warnings.push(format!(
                     "{error}. This answer is given all the same, but it is not stored and not in `spend`"
@@ -148,7 +148,7 @@ impl Inner {
         }
     }
 
-    /// Validates through the component, and against what the caller allows.
+    /// Builds the request with the component and checks the caller's limit on the cost.
     fn checked(&self, call: &Call) -> Result<StoredRequest, JobsError> {
         let request = self
             .config
@@ -171,11 +171,13 @@ impl Inner {
         )
     }
 
-    /// Whether a call may be made though the storage cannot be used. Where the storage was moved there is another ledger
-    /// now, in which this call should be.
-    fn can_do_without(&self, call: &Call, error: &JobsError) -> bool {
+    /// Returns whether a call may be made although the storage cannot be used. It may not if the storage was moved,
+    /// because the call belongs in the ledger of the new storage.
+    fn can_run_without_storage(&self, call: &Call, error: &JobsError) -> bool {
         let unusable = matches!(error, JobsError::Store(error) if !error.is_moved());
-        unusable && call.mode == Mode::Answer && self.config.budget.is_none()
+        // A permission that another storage does not know of could be used twice.
+        let is_free = self.config.budget.is_none() && call.approval.is_none();
+        unusable && call.mode == Mode::Answer && is_free
     }
 
     fn fallback(&self) -> Result<Storage, JobsError> {
@@ -192,10 +194,10 @@ impl Inner {
         request: &StoredRequest,
         storage: &Storage,
     ) -> Result<Submitted, JobsError> {
-        // Before anything is made in the folder that is there now.
+        // Check before anything is created in the folder that is at this path now.
         storage.rows.in_place()?;
-        // Reservations of the dead would count against the budget, and a dead job must not be taken for a
-        // running one that asks the same.
+        // Reservations of dead jobs would count against the budget, and a dead job must not be taken for a running job
+        // with the same request.
         if self.config.budget.is_some() || call.mode == Mode::Research {
             recovery::sweep(storage, &self.config.answers)?;
         }
@@ -223,7 +225,7 @@ impl Inner {
     ) -> Result<NewJob, JobsError> {
         let id = JobId::new();
         let research = call.mode == Mode::Research;
-        // Only a research that runs already takes the place of one that asks the same.
+        // Only research calls are deduplicated.
         let fingerprint = if research {
             self.fingerprint(call, request, storage)?
         } else {
@@ -241,10 +243,11 @@ impl Inner {
             payload: request.to_text()?,
             reserve: call.estimate,
             simulated: call.simulate.is_some(),
+            approval: call.approval.clone(),
         })
     }
 
-    /// Returns what is equal for calls that would be answered and billed alike.
+    /// Returns a value that is equal for calls with the same request, origin and key.
     fn fingerprint(
         &self,
         call: &Call,
@@ -262,14 +265,19 @@ impl Inner {
         let storage = self.storage()?;
         let job = found(&storage, id)?;
         if let Some(ended) = job.ended {
-            return self.unless_expired(&storage, job, ended);
+            return self.check_not_expired(&storage, job, ended);
         }
         recovery::recover(&storage, &self.config.answers, id)?;
         found(&storage, id)
     }
 
-    /// A job that is to be kept for a day is expired after it, whether or not somebody came to remove it.
-    fn unless_expired(&self, storage: &Storage, job: Job, ended: Millis) -> Result<Job, JobsError> {
+    /// Returns the job if it has not expired. An expired job is removed here if pruning has not removed it yet.
+    fn check_not_expired(
+        &self,
+        storage: &Storage,
+        job: Job,
+        ended: Millis,
+    ) -> Result<Job, JobsError> {
         let keep = i64::try_from(self.config.keep.as_millis()).unwrap_or(i64::MAX);
         if ended.plus(keep) >= storage.clock.now() {
             return Ok(job);
@@ -281,8 +289,8 @@ impl Inner {
     pub(super) fn start_worker(&self, id: &JobId) -> Result<worker::Started, JobsError> {
         let held = self.held().remove(id);
         let held = held.ok_or_else(|| JobsError::NotOwner(id.clone()))?;
-        // The worker shares the lease from its first instruction; this process gives its own share up at the end of
-        // this function, so that the lease is the worker's alone.
+        // The worker holds the lease from its start. This process drops its own share at the end of this function, so
+        // that only the worker holds it.
         worker::start(&self.config.worker, id, &*held.lease)
     }
 

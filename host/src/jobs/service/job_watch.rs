@@ -1,4 +1,4 @@
-//! Following a job from any process.
+//! Follows the changes of a job from any process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use crate::jobs::error::JobsError;
 use crate::jobs::model::{Job, JobId};
 use crate::jobs::storage::Storage;
 
-/// How often a waiting reader checks whether the owner of a job still lives. The death of an owner changes nothing
-/// in the store, so no notification reports it.
-pub(super) const OWNER_LOOKED_AT: Duration = Duration::from_secs(1);
+/// How often a waiting reader checks whether the owner of a job is alive. The death of an owner changes nothing in the
+/// store, so no notice reports it.
+pub(super) const OWNER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A job that is followed.
+/// Follows one job.
 #[derive(Debug)]
 pub struct Watch {
     inner: Arc<Inner>,
@@ -25,7 +25,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts to follow a job. Every change from now on is seen.
+    /// Starts to follow a job. All later changes are seen.
     pub(super) async fn open(inner: Arc<Inner>, id: &JobId) -> Result<Self, JobsError> {
         let storage = inner.blocking(Inner::storage).await?;
         let changes = listen(&storage, id).await?;
@@ -37,20 +37,20 @@ impl Watch {
         })
     }
 
-    /// The job as it was last seen.
+    /// Returns the job as it was last read.
     #[must_use]
     pub const fn job(&self) -> &Job {
         &self.job
     }
 
-    /// The job once it changed; none once its end was given.
+    /// Waits for the next change and returns the job. Returns `None` after the end was returned.
     ///
     /// # Errors
-    /// When it was removed meanwhile, or the store cannot be used.
+    /// If the job was removed, or the storage cannot be used.
     pub async fn next(&mut self) -> Result<Option<Job>, JobsError> {
         while !self.job.state.ended() {
             let seen = self.job.revision;
-            self.changed_before(Instant::now() + OWNER_LOOKED_AT)
+            self.changed_before(Instant::now() + OWNER_CHECK_INTERVAL)
                 .await?;
             if self.job.revision != seen {
                 return Ok(Some(self.job.clone()));
@@ -59,10 +59,10 @@ impl Watch {
         Ok(None)
     }
 
-    /// Waits for a change, for a look at the owner, or for the moment given; then looks.
+    /// Waits for a change, the next check of the owner or `until`, then reads the job.
     pub(super) async fn changed_before(&mut self, until: Instant) -> Result<(), JobsError> {
-        let look = until.min(Instant::now() + OWNER_LOOKED_AT);
-        let _ = timeout_at(look, self.changes.changed()).await;
+        let next_check = until.min(Instant::now() + OWNER_CHECK_INTERVAL);
+        let _ = timeout_at(next_check, self.changes.changed()).await;
         self.job = job_now(&self.inner, &self.job.id).await?;
         Ok(())
     }
@@ -73,7 +73,7 @@ async fn job_now(inner: &Arc<Inner>, id: &JobId) -> Result<Job, JobsError> {
     inner.blocking(move |inner| inner.job(&id)).await
 }
 
-/// Returns a receiver that is notified of every change of a job from now on.
+/// Returns a receiver that is notified of all later changes of a job.
 pub(super) async fn listen(
     storage: &Storage,
     id: &JobId,

@@ -1,4 +1,4 @@
-//! The service: submits calls, runs them, and looks up, cancels and removes their jobs.
+//! The service: submits calls, runs them, and reads, cancels and removes their jobs.
 
 mod call;
 mod config;
@@ -21,7 +21,7 @@ use super::storage::error::StoreError;
 use super::storage::rows::{Filter, Rendered, SessionStore};
 use super::stored_request::headers_of;
 use super::update::Update;
-use crate::answers::Header;
+use crate::answers::{Answers, Header};
 use crate::jobs::ledger::budget::SpendReport;
 
 pub use self::call::{Adopted, Call, Submitted};
@@ -29,23 +29,27 @@ pub use self::config::{JobsConfig, MakeClient};
 pub use self::job_watch::Watch;
 
 use self::inner::Inner;
-use self::job_watch::{OWNER_LOOKED_AT, listen};
+use self::job_watch::{OWNER_CHECK_INTERVAL, listen};
 
-/// How long a detached worker may take to own its row: it starts a process and opens the store.
-const WORKER_STARTS_WITHIN: Duration = Duration::from_secs(20);
-/// How long a cancellation waits to see the end. It should come within a second.
-const CANCEL_SEEN_WITHIN: Duration = Duration::from_secs(5);
-/// No wait is longer: a length that a person typed may be beyond what a clock can count to.
-const LONGEST_WAIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How long a detached worker may take to start: it starts a process and opens the storage.
+const WORKER_START_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a cancellation waits for the end of the job, which should take less than a second.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+/// Stands for the newest research where an id is expected.
+const LATEST: &str = "latest";
+/// The fewest characters of the beginning of an id that are looked up: fewer are a typing error.
+const MIN_PREFIX: usize = 4;
+/// The longest wait. A longer duration could overflow the clock.
+const MAX_WAIT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// The service. A clone is cheap and is the same service.
+/// The service. Clones are cheap and share their state.
 #[derive(Clone, Debug)]
 pub struct Jobs {
     inner: Arc<Inner>,
 }
 
 impl Jobs {
-    /// Makes the service. Nothing is opened.
+    /// Creates the service. Nothing is opened.
     #[must_use]
     pub fn new(config: JobsConfig) -> Self {
         Self {
@@ -53,23 +57,24 @@ impl Jobs {
         }
     }
 
-    /// Checks a call, reserves its cost and stores it as `queued`. This process owns it then: hand it to
+    /// Checks a call, reserves its cost and stores it as a `queued` job that this process owns. Run it with
     /// [`Jobs::run`].
     ///
     /// # Errors
-    /// Every bad field; a budget that it could pass; a store that cannot be used, except that a single answer
-    /// without a budget is taken in all the same, with a warning.
+    /// [`JobsError::Invalid`] lists all invalid fields; [`JobsError::OverBudget`] and [`JobsError::OverMax`] if the
+    /// call could cost too much; an error of the storage, except that a single answer without a budget is accepted with
+    /// a warning.
     pub async fn submit(&self, call: Call) -> Result<Submitted, JobsError> {
         self.inner.config.answers.ready().await?;
         self.blocking(move |inner| inner.submit(&call)).await
     }
 
-    /// Runs a job that this process owns, until its end. What happens is told to `updates` as it happens; a
-    /// receiver that went away is no reason to stop, `cancel` is.
+    /// Runs a job that this process owns until its end, and sends updates while it runs. A closed receiver of
+    /// `updates` does not stop the job.
     ///
     /// # Errors
-    /// When this process does not own it, or nothing could be sent. Whatever the upstream did is part of
-    /// the end.
+    /// If this process does not own the job, or the storage cannot be used. Errors of the upstream are part of the
+    /// returned end.
     pub async fn run(
         &self,
         id: &JobId,
@@ -99,10 +104,11 @@ impl Jobs {
         Ok(ended)
     }
 
-    /// Hands a call to a worker process that outlives this one, and gives its job once the worker owns it.
+    /// Starts a worker process for a call. The worker survives this process. Returns the job when the worker has taken
+    /// it over.
     ///
     /// # Errors
-    /// As [`Jobs::submit`], and when the worker does not start.
+    /// The errors of [`Jobs::submit`], and [`JobsError::Worker`] if the worker does not start.
     pub async fn detach(&self, call: Call) -> Result<Submitted, JobsError> {
         let mut submitted = self.submit(call).await?;
         if submitted.already_running {
@@ -116,7 +122,7 @@ impl Jobs {
             move |inner| inner.start_worker(&id)
         });
         let mut worker = worker.await?;
-        let until = Instant::now() + WORKER_STARTS_WITHIN;
+        let until = Instant::now() + WORKER_START_TIMEOUT;
         loop {
             let job = self.job(&id).await?;
             if job.started.is_some() || job.state.ended() {
@@ -128,49 +134,77 @@ impl Jobs {
                 return Ok(submitted);
             }
             if Instant::now() >= until {
-                // It must not begin later, unseen.
+                // The worker must not start later without a process that waits for it.
                 self.cancel(&id).await?;
                 worker.kill();
                 worker.reap();
                 return Err(worker.did_not_start("it did not begin in time"));
             }
-            let look = until.min(Instant::now() + OWNER_LOOKED_AT);
-            let _ = timeout_at(look, changes.changed()).await;
+            let next_check = until.min(Instant::now() + OWNER_CHECK_INTERVAL);
+            let _ = timeout_at(next_check, changes.changed()).await;
         }
     }
 
-    /// Takes over a job that another process made for this one: the lease came as standard input, or is free.
-    /// Gives the simulator that it is to run.
+    /// Takes over a job that another process submitted. The lease is inherited as standard input, or must be free.
+    /// Returns the simulator to start and the time limit of the call.
     ///
     /// # Errors
-    /// When another process owns it, or it has ended.
+    /// If another process owns the job, or the id is unknown.
     pub async fn adopt(&self, id: &JobId) -> Result<Adopted, JobsError> {
         let id = id.clone();
         self.blocking(move |inner| inner.adopt(&id)).await
     }
 
-    /// A job as it is now. Where its owner died it is settled first.
+    /// Returns a job. If its owner died, the job is settled first.
     ///
     /// # Errors
-    /// When the id is unknown or has expired.
+    /// If the id is unknown or expired.
     pub async fn job(&self, id: &JobId) -> Result<Job, JobsError> {
         let id = id.clone();
         self.blocking(move |inner| inner.job(&id)).await
     }
 
-    /// As [`Jobs::job`], for an id that a person or a program typed.
+    /// Parses the id of a job.
     ///
     /// # Errors
-    /// When it is no id, or is unknown, or has expired.
+    /// [`JobsError::Unknown`] if the text is not an id.
     pub fn parse_id(text: &str) -> Result<JobId, JobsError> {
         text.parse()
             .map_err(|_| JobsError::Unknown(text.chars().take(64).collect()))
     }
 
-    /// The newest jobs first. Those whose owners died are settled first.
+    /// Finds a job by what a person typed: its id, a unique beginning of it, or `latest` for the newest research.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// When no job or more than one is meant.
+    pub async fn find(&self, text: &str) -> Result<JobId, JobsError> {
+        let text = text.trim().to_ascii_lowercase();
+        if let Ok(id) = text.parse() {
+            return Ok(id);
+        }
+        self.blocking(move |inner| {
+            let rows = inner.storage()?.rows;
+            let mut found = if text == LATEST {
+                let newest = rows.list(Filter::default(), 1)?;
+                newest.into_iter().map(|job| job.id).collect()
+            } else if is_beginning(&text) {
+                rows.ids_beginning_with(&text, 2)?
+            } else {
+                Vec::new()
+            };
+            match (found.pop(), found.is_empty()) {
+                (Some(id), true) => Ok(id),
+                (Some(_), false) => Err(JobsError::Ambiguous(text)),
+                (None, _) => Err(JobsError::Unknown(text.chars().take(64).collect())),
+            }
+        })
+        .await
+    }
+
+    /// Returns at most `limit` jobs, newest first. Jobs whose owners died are settled first.
+    ///
+    /// # Errors
+    /// If the storage cannot be used.
     pub async fn list(&self, filter: Filter, limit: usize) -> Result<Vec<Job>, JobsError> {
         self.blocking(move |inner| {
             let storage = inner.storage()?;
@@ -189,12 +223,12 @@ impl Jobs {
             .await
     }
 
-    /// Waits for a job's end, no longer than so long, and gives the job as it is then.
+    /// Waits for the end of a job, at most for `longest`, and returns the job.
     ///
     /// # Errors
-    /// When the id is unknown or has expired.
+    /// If the id is unknown or expired.
     pub async fn wait(&self, id: &JobId, longest: Duration) -> Result<Job, JobsError> {
-        let until = Instant::now() + longest.min(LONGEST_WAIT);
+        let until = Instant::now() + longest.min(MAX_WAIT);
         let mut watch = self.watch(id).await?;
         loop {
             let job = watch.job().clone();
@@ -208,16 +242,16 @@ impl Jobs {
     /// Follows a job from any process.
     ///
     /// # Errors
-    /// When the id is unknown or has expired.
+    /// If the id is unknown or expired.
     pub async fn watch(&self, id: &JobId) -> Result<Watch, JobsError> {
         Watch::open(Arc::clone(&self.inner), id).await
     }
 
-    /// The outcome of an ended job: JSON, Markdown and plain text. None where it has not ended or nothing was
-    /// sent.
+    /// Returns the outcome of an ended job as JSON, Markdown and plain text. Returns `None` if the job has not ended or
+    /// nothing was sent.
     ///
     /// # Errors
-    /// When the id is unknown or has expired.
+    /// If the id is unknown or expired.
     pub async fn outcome(&self, id: &JobId) -> Result<Option<Rendered>, JobsError> {
         let id = id.clone();
         self.blocking(move |inner| {
@@ -227,10 +261,10 @@ impl Jobs {
         .await
     }
 
-    /// An ended job with its outcome, and the job as it is where it has not ended by then.
+    /// Waits for the end of a job, at most for `longest`, and returns the job and, if it ended, its outcome.
     ///
     /// # Errors
-    /// When the id is unknown or has expired.
+    /// If the id is unknown or expired.
     pub async fn result(
         &self,
         id: &JobId,
@@ -245,10 +279,10 @@ impl Jobs {
         Ok((job, outcome))
     }
 
-    /// The raw stream so far. None where it is not kept.
+    /// Returns the captured raw stream so far. Returns `None` if the job has no capture.
     ///
     /// # Errors
-    /// When the id is unknown or has expired, or the file cannot be read.
+    /// If the id is unknown or expired, or the capture cannot be read.
     pub async fn stream_capture(&self, id: &JobId) -> Result<Option<Vec<u8>>, JobsError> {
         let id = id.clone();
         self.blocking(move |inner| {
@@ -275,11 +309,11 @@ impl Jobs {
         .await
     }
 
-    /// Asks a job's owner to stop, whichever process it is, and waits a moment for its end. A job that has
-    /// ended stays as it is.
+    /// Requests the cancellation of a job, whichever process owns it, and waits a few seconds for its end. A job that
+    /// has ended does not change.
     ///
     /// # Errors
-    /// When the id is unknown or has expired.
+    /// If the id is unknown or expired.
     pub async fn cancel(&self, id: &JobId) -> Result<Job, JobsError> {
         let asked = id.clone();
         self.blocking(move |inner| {
@@ -291,13 +325,13 @@ impl Jobs {
             Ok(())
         })
         .await?;
-        self.wait(id, CANCEL_SEEN_WITHIN).await
+        self.wait(id, CANCEL_TIMEOUT).await
     }
 
-    /// Removes an ended job, its result and its capture.
+    /// Removes an ended job, its outcome and its capture.
     ///
     /// # Errors
-    /// When it has not ended, or the id is unknown or has expired.
+    /// If the job has not ended, or the id is unknown or expired.
     pub async fn delete(&self, id: &JobId) -> Result<(), JobsError> {
         let id = id.clone();
         self.blocking(move |inner| {
@@ -312,10 +346,10 @@ impl Jobs {
         .await
     }
 
-    /// Removes what ended longer ago than it is kept. Gives how many jobs went.
+    /// Removes all expired jobs. Returns how many jobs were removed.
     ///
     /// # Errors
-    /// When the store or a file cannot be used.
+    /// If the store or a file cannot be used.
     pub async fn prune(&self) -> Result<usize, JobsError> {
         self.blocking(|inner| {
             let storage = inner.storage()?;
@@ -328,10 +362,10 @@ impl Jobs {
         .await
     }
 
-    /// What was spent on the last so many days, and what is left of today's budget.
+    /// Returns the amounts spent on the last `days` days and the rest of today's budget.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the storage cannot be used.
     pub async fn spend(&self, days: u32) -> Result<SpendReport, JobsError> {
         self.blocking(move |inner| {
             let storage = inner.storage()?;
@@ -344,16 +378,31 @@ impl Jobs {
         .await
     }
 
-    /// Returns the store of HTTP sessions, which is the job store.
+    /// Returns the store of HTTP sessions. It is the same store as that of the jobs.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the storage cannot be used.
     pub async fn session_store(&self) -> Result<Arc<dyn SessionStore>, JobsError> {
         let storage = self.storage().await?;
         Ok(storage.rows)
     }
 
-    /// Tells every job that runs in this process to stop: each ends as `interrupted`, with what had come.
+    /// Returns the component that reads replies.
+    #[must_use]
+    pub fn answers(&self) -> &Answers {
+        &self.inner.config.answers
+    }
+
+    /// Returns the secret of the storage, which all processes that use it share.
+    ///
+    /// # Errors
+    /// When the storage cannot be used.
+    pub async fn secret(&self) -> Result<Vec<u8>, JobsError> {
+        self.blocking(|inner| Ok(inner.storage()?.rows.secret()?))
+            .await
+    }
+
+    /// Stops all jobs that run in this process. Each ends as `interrupted` with the part of the reply that was read.
     pub fn stop(&self) {
         self.inner.stopping.cancel();
     }
@@ -368,4 +417,12 @@ impl Jobs {
     ) -> Result<T, JobsError> {
         self.inner.blocking(call).await
     }
+}
+
+/// Returns whether a text may be the beginning of an id.
+fn is_beginning(text: &str) -> bool {
+    text.len() >= MIN_PREFIX
+        && text
+            .chars()
+            .all(|letter| letter.is_ascii_hexdigit() || letter == '-')
 }

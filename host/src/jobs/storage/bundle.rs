@@ -1,4 +1,4 @@
-//! The parts of a storage, opened together.
+//! Opens the parts of a storage together, and removes what has expired.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,45 +17,45 @@ use super::sqlite::SqliteStore;
 use crate::jobs::clock::Clock;
 use crate::jobs::model::JobId;
 
-/// Marks of removed jobs are kept so long: an id is `expired` within it, and unknown after it.
-const MARKS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// Ledger entries are kept a little over a year; the sums by day stay.
-const LEDGER_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
-/// Jobs removed in one transaction, so that others are not kept waiting.
-const PRUNED_AT_ONCE: usize = 200;
+/// How long the mark of a removed job is kept. Within this time its id is reported as expired, later as unknown.
+const REMOVED_MARK_RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How long ledger entries are kept. The sums of each day are kept forever.
+const LEDGER_RETENTION: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+/// The most jobs to remove in one transaction, so that other writers do not wait long.
+const PRUNE_BATCH_SIZE: usize = 200;
 
-/// Where jobs are kept. A clone is cheap and is the same storage.
+/// Everything that the jobs store. Clones are cheap and share their state.
 #[derive(Clone, Debug)]
 pub struct Storage {
     /// The rows of jobs, the ledger and the HTTP sessions.
     pub rows: Arc<dyn JobStore>,
-    /// Who works on which job.
+    /// The leases of the jobs.
     pub leases: Arc<dyn Leases>,
-    /// The raw streams.
+    /// The captures of raw streams.
     pub captures: Arc<dyn Captures>,
-    /// What changed.
+    /// The notices of changes.
     pub notices: ChangeNotices,
-    /// The clock that all of them are given.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
 /// Opens a storage with a clock.
 pub type StorageOpener = Box<dyn Fn(Arc<dyn Clock>) -> Result<Storage, StoreError> + Send + Sync>;
 
-/// What was removed.
+/// The result of removing expired jobs.
 #[derive(Clone, Debug, Default)]
 pub struct Removed {
-    /// The ids of the jobs.
+    /// The ids of the removed jobs.
     pub ids: Vec<JobId>,
     /// How many of them had rows.
     pub rows: usize,
 }
 
 impl Storage {
-    /// Opens the storage in a folder, and makes it where it is missing.
+    /// Opens the storage in a folder. Creates the folder and the database if they are missing.
     ///
     /// # Errors
-    /// When the folder or the database in it cannot be used.
+    /// If the folder or the database cannot be used.
     pub fn in_folder(root: &Path, clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let dir = StateDir::create(root).map_err(|source| StoreError::folder(root, source))?;
         let rows: Arc<dyn JobStore> = Arc::new(SqliteStore::open(&dir.database())?);
@@ -68,16 +68,16 @@ impl Storage {
         })
     }
 
-    /// Returns what opens the storage in a folder when it is needed.
+    /// Returns a function that opens the storage in a folder.
     #[must_use]
     pub fn opener(root: PathBuf) -> StorageOpener {
         Box::new(move |clock| Self::in_folder(&root, clock))
     }
 
-    /// Makes a storage that ends with the process, without captures.
+    /// Creates a storage in memory, without captures.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If the database cannot be created.
     pub fn in_memory(clock: Arc<dyn Clock>) -> Result<Self, StoreError> {
         let rows: Arc<dyn JobStore> = Arc::new(SqliteStore::in_memory()?);
         Ok(Self {
@@ -89,37 +89,40 @@ impl Storage {
         })
     }
 
-    /// Removes jobs that ended longer ago than they are kept, in no more than `batches` batches.
+    /// Removes jobs that ended longer than `keep` ago, in at most `batches` batches.
     ///
     /// # Errors
-    /// When the store or a file cannot be used.
+    /// If the store or a file cannot be used.
     pub fn prune(&self, keep: Duration, batches: usize) -> Result<Removed, StoreError> {
         let now = self.clock.now();
         let mut removed = Removed::default();
         for _ in 0..batches {
             let before = now.plus(-ms(keep));
-            let ids = self.rows.ended_before(before, PRUNED_AT_ONCE)?;
+            let ids = self.rows.ended_before(before, PRUNE_BATCH_SIZE)?;
             if ids.is_empty() {
                 break;
             }
             removed.rows += self.remove(&ids)?;
             removed.ids.extend(ids);
         }
-        // Where nothing was removed there is little to forget, and a command that only reads should not have to write.
+        // If nothing was removed, few marks can have expired, and commands that only read should not have to write.
         if removed.rows > 0 || batches == usize::MAX {
-            let (marks, ledger) = (now.plus(-ms(MARKS_KEPT)), now.plus(-ms(LEDGER_KEPT)));
+            let (marks, ledger) = (
+                now.plus(-ms(REMOVED_MARK_RETENTION)),
+                now.plus(-ms(LEDGER_RETENTION)),
+            );
             self.rows.forget(marks, ledger)?;
         }
         Ok(removed)
     }
 
-    /// Removes leases and captures that belong to no job and are older than results are kept: what a database that was moved
-    /// away left behind. Returns the ids of the jobs that they were of.
+    /// Removes leases and captures that belong to no job and are older than `keep`. They remain if a database was moved
+    /// away. Returns the ids in their names.
     ///
     /// # Errors
-    /// When the store or a file cannot be used.
+    /// If the store or a file cannot be used.
     pub fn remove_orphans(&self, keep: Duration) -> Result<Vec<JobId>, StoreError> {
-        // The files that are there now may belong to the jobs of another store.
+        // If the store was moved, the files may belong to the jobs of another store.
         self.rows.in_place()?;
         let mut old = self.captures.older_than(keep);
         old.extend(self.leases.older_than(keep));
@@ -133,11 +136,11 @@ impl Storage {
         Ok(orphans)
     }
 
-    /// Removes ended jobs, files first: a crash in between leaves a row that is removed next time, never a file that nobody
-    /// knows of. Returns how many rows were removed.
+    /// Removes ended jobs, files first. A crash in between leaves a row that is removed the next time, and never a file
+    /// without a row. Returns how many rows were removed.
     ///
     /// # Errors
-    /// When the store or a file cannot be used.
+    /// If the store or a file cannot be used.
     pub fn remove(&self, ids: &[JobId]) -> Result<usize, StoreError> {
         for id in ids {
             self.remove_files(id)?;

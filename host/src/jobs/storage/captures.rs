@@ -1,4 +1,4 @@
-//! The raw streams of replies.
+//! The storage of the raw streams of replies.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,33 +7,35 @@ use std::time::Duration;
 
 use crate::jobs::model::JobId;
 
-/// The captures of a storage. The methods block as a disk does.
+/// The captures of a storage. The methods block for disk I/O.
 pub trait Captures: Send + Sync + fmt::Debug {
-    /// Returns where the capture of a job is, for people. Returns `None` where no captures are kept.
+    /// Returns the location of the capture of a job as displayed to users. Returns `None` if the storage keeps no
+    /// captures.
     fn place(&self, id: &JobId) -> Option<String>;
 
-    /// Opens the capture of a job, to append to it.
+    /// Opens the capture of a job for appending.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     fn append_to(&self, id: &JobId) -> io::Result<Box<dyn CaptureFile>>;
 
-    /// Returns what was captured so far. Returns `None` where the job has no capture: none is made before a reply begins.
+    /// Returns the captured bytes so far. Returns `None` if the job has no capture, which is created when a reply
+    /// begins.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// If the capture exists and cannot be read.
     fn read(&self, id: &JobId) -> io::Result<Option<Vec<u8>>>;
 
     /// Returns whether the job has a capture.
     fn exists(&self, id: &JobId) -> bool;
 
-    /// Removes the capture of a job. One that is not there is no error.
+    /// Removes the capture of a job. A missing capture is not an error.
     ///
     /// # Errors
-    /// When it is there and cannot be removed.
+    /// If the capture exists and cannot be removed.
     fn remove(&self, id: &JobId) -> io::Result<()>;
 
-    /// Returns the jobs whose captures nobody has written to for so long.
+    /// Returns the jobs whose captures were not written to for longer than `age`.
     fn older_than(&self, age: Duration) -> BTreeSet<JobId>;
 }
 
@@ -42,12 +44,12 @@ pub trait CaptureFile: Send + fmt::Debug {
     /// Appends bytes.
     ///
     /// # Errors
-    /// When not all of them could be written.
+    /// If not all bytes could be written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes what was written outlive a power cut.
+    /// Syncs the written bytes to disk.
     ///
     /// # Errors
-    /// When that cannot be done.
+    /// If the sync fails.
     fn sync(&mut self) -> io::Result<()>;
 }

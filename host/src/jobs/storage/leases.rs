@@ -1,7 +1,7 @@
-//! The right to work on a job.
+//! The leases of jobs: the right to work on a job.
 //!
-//! A job is worked on by whoever holds its lease, and is alive as long as somebody does. Nothing else says that its owner
-//! lives: no process id, no heartbeat of the job itself.
+//! The holder of the lease works on the job. The job is alive while its lease is held. No process id and no heartbeat
+//! is used to detect that its owner is alive.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,42 +12,43 @@ use std::time::Duration;
 use super::error::StoreError;
 use crate::jobs::model::JobId;
 
-/// The leases of a storage. The methods block, for well under a millisecond.
+/// The leases of a storage. The methods block for less than a millisecond.
 pub trait Leases: Send + Sync + fmt::Debug {
-    /// Takes the lease of a job. Returns `None` where somebody holds it.
+    /// Takes the lease of a job. Returns `None` if it is held already.
     ///
     /// # Errors
-    /// When it cannot be found out.
+    /// If the state of the lease cannot be determined.
     fn take(&self, id: &JobId) -> Result<Option<Lease>, StoreError>;
 
-    /// Takes over the lease that this process was started with. Returns `None` where it was started without.
+    /// Takes over the lease that this process inherited from its parent. Returns `None` if it inherited none.
     ///
     /// # Errors
-    /// When it cannot be found out.
+    /// If the state of the lease cannot be determined.
     fn inherited(&self, id: &JobId) -> Result<Option<Lease>, StoreError>;
 
-    /// Removes what is left of the lease of a job that was removed.
+    /// Removes the remains of the lease of a removed job.
     ///
     /// # Errors
-    /// When something is there and cannot be removed.
+    /// If they exist and cannot be removed.
     fn remove(&self, id: &JobId) -> Result<(), StoreError>;
 
-    /// Returns the jobs of which something is left that nobody has touched for so long.
+    /// Returns the jobs with remains of leases that were not used for longer than `age`.
     fn older_than(&self, age: Duration) -> BTreeSet<JobId>;
 }
 
-/// A lease that is held, until it is dropped.
+/// A lease that is held until it is dropped.
 pub trait HeldLease: Send + Sync + fmt::Debug {
-    /// Returns a handle for the standard input of a child process, which then holds the lease as well. Returns `None`
-    /// where this lease cannot leave its process.
+    /// Returns a handle to use as standard input of a child process, which then holds the lease as well. Returns `None`
+    /// if this kind of lease cannot be shared with another process.
     ///
     /// # Errors
-    /// When the process has no handles left.
+    /// If the handle cannot be duplicated.
     fn share(&self) -> io::Result<Option<File>>;
 
-    /// Gives the lease up for good: the job has ended, and nobody will ask for it again.
+    /// Releases the lease and removes its remains, because the job has ended.
     fn retire(self: Box<Self>);
 }
 
-/// The right to work on one job, held until dropped (and by a worker that it was shared with, until that ends).
+/// The right to work on one job. It is held until it is dropped by this process and by the worker that it was shared
+/// with.
 pub type Lease = Box<dyn HeldLease>;

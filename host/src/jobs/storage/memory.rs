@@ -1,4 +1,4 @@
-//! Leases and captures of a storage that ends with the process.
+//! The leases and captures of a storage in memory.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,7 +11,7 @@ use super::error::StoreError;
 use super::leases::{HeldLease, Lease, Leases};
 use crate::jobs::model::JobId;
 
-/// The ids of the jobs that somebody in this process works on.
+/// The ids of the jobs whose leases are held in this process.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLeases(Arc<Mutex<BTreeSet<JobId>>>);
 
@@ -66,7 +66,7 @@ impl Drop for MemoryLease {
     }
 }
 
-/// A storage without captures.
+/// Captures that discard everything.
 #[derive(Clone, Copy, Debug)]
 pub struct NoCaptures;
 

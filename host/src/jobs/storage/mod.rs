@@ -1,7 +1,7 @@
-//! Where jobs are kept: rows and ledger, leases, captures and change notices, in one bundle.
+//! The storage of the jobs: rows and ledger, leases, captures and change notices.
 //!
-//! [`Storage`] is passed to the jobs, which know nothing else of where things are kept. On one machine the rows are a SQLite
-//! file, the leases are file locks and the captures are files, all in the state folder.
+//! The jobs use a [`Storage`] and do not know where it keeps its data. On one machine the rows are in a SQLite file,
+//! the leases are file locks and the captures are files, all in the state folder.
 
 pub mod bundle;
 pub mod captures;

@@ -1,5 +1,5 @@
-//! Notices of changes that any process makes. One thread per process asks the store what changed, twenty times a second and
-//! only while somebody listens; a query that finds nothing costs some microseconds.
+//! Notifies listeners of the changes that any process makes to jobs. One thread per process polls the store while there
+//! are listeners. A query that finds no change takes a few microseconds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,8 +12,8 @@ use super::error::StoreError;
 use super::rows::JobStore;
 use crate::jobs::model::JobId;
 
-/// How often the store is asked. A cancellation must reach the upstream within a second.
-const EVERY: Duration = Duration::from_millis(50);
+/// The interval of polling. A cancellation must reach the upstream within a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 type Listeners = HashMap<JobId, watch::Sender<i64>>;
 
@@ -23,7 +23,7 @@ struct State {
     asking: bool,
 }
 
-/// Notifies listeners of changes of their jobs.
+/// Notifies listeners of the changes of their jobs.
 #[derive(Clone, Debug)]
 pub struct ChangeNotices {
     store: Arc<dyn JobStore>,
@@ -31,7 +31,7 @@ pub struct ChangeNotices {
 }
 
 impl ChangeNotices {
-    /// Returns notices of a store. Nobody listens yet.
+    /// Creates notices without listeners.
     #[must_use]
     pub fn new(store: Arc<dyn JobStore>) -> Self {
         Self {
@@ -40,12 +40,12 @@ impl ChangeNotices {
         }
     }
 
-    /// Returns a receiver of the revision of every change of a job from now on.
+    /// Returns a receiver of the revisions of all later changes of a job.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     pub fn listen(&self, id: &JobId) -> Result<watch::Receiver<i64>, StoreError> {
-        // Read before the listener is in place: a change in between is reported rather than missed.
+        // Read the revision before the listener is added, so that a change in between is reported and not missed.
         let since = self.store.revision()?;
         let mut state = self.lock();
         let receiver = state
@@ -74,7 +74,7 @@ impl ChangeNotices {
 
     fn ask(&self, mut since: i64) {
         loop {
-            thread::sleep(EVERY);
+            thread::sleep(POLL_INTERVAL);
             if !self.anybody_left() {
                 return;
             }

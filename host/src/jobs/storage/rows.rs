@@ -1,8 +1,7 @@
-//! What a store of jobs must do. SQLite is the one there is; another for many machines (PostgreSQL, say) can
-//! stand beside it, since every method is one transaction and says nothing of how it is kept.
+//! The interface of a store of jobs. SQLite implements it. Each method is one transaction and does not depend on how
+//! the data is stored, so another database, such as PostgreSQL, can implement it as well.
 //!
-//! The methods are plain blocking calls of well under a millisecond; callers on an async runtime move them to
-//! a blocking thread.
+//! The methods block for less than a millisecond. Async callers run them on a thread for blocking work.
 
 use crate::answers::ResearchProgress;
 
@@ -10,190 +9,204 @@ use super::error::StoreError;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
 
-/// A job to be stored.
+/// A permission that can be used once, until some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SingleUse {
+    /// Its id, which no other has.
+    pub id: String,
+    /// Until when it can be used.
+    pub expires: Millis,
+}
+
+/// A job to store.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// Its id.
+    /// The id.
     pub id: JobId,
-    /// The tool that asks.
+    /// The name of the tool that makes the call.
     pub tool: String,
     /// The name of the mode.
     pub mode: String,
-    /// The question, for people.
+    /// The question.
     pub query: String,
-    /// Equal for calls that ask for the very same thing.
+    /// A value that is equal for calls with the same request.
     pub fingerprint: String,
-    /// Whether a running job with the same fingerprint takes its place.
+    /// Whether a running job with the same fingerprint is returned instead of a new job.
     pub dedupe: bool,
-    /// Whether lists show it without being asked for everything.
+    /// Whether the job is listed without [`Filter::all`].
     pub listed: bool,
-    /// What an owner needs to carry it out, in words of the runner's own.
+    /// The data to run the job, in the runner's own format.
     pub payload: String,
-    /// Where its raw stream will be, if it is kept.
+    /// The location of the capture, if one is kept.
     pub capture: Option<String>,
-    /// What is set aside for it.
+    /// The amount to reserve.
     pub reserve: Micros,
-    /// Whether the simulator takes the upstream's place: then it counts in no budget and in no sum of real money.
+    /// Whether the call goes to the simulator. Simulated calls do not count in the budget and in sums of real money.
     pub simulated: bool,
+    /// A permission that is used up when the reservation is made, where the call needs one.
+    pub approval: Option<SingleUse>,
 }
 
-/// What became of an attempt to store a job.
+/// The result of inserting a job.
 #[derive(Clone, Debug)]
 pub enum Inserted {
-    /// Stored, and its reservation made.
+    /// The job was stored and its cost reserved.
     New(Job),
-    /// The same is running already.
+    /// A job with the same fingerprint is running.
     Running(Job),
-    /// It could pass the day's budget. Nothing was stored.
+    /// The permission was used before, or is too old. Nothing was stored.
+    ApprovalSpent,
+    /// The call could exceed the budget of the day. Nothing was stored.
     OverBudget {
-        /// Spent or counted today.
+        /// The amount spent today. Unknown costs count as their reservations.
         spent: Micros,
-        /// Set aside for what runs now.
+        /// The amount reserved by running calls.
         reserved: Micros,
     },
 }
 
-/// What an owner needs to carry out a job, or to recover it.
+/// The data to run or recover a job.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    /// As it was given with [`NewJob`].
+    /// The data given with [`NewJob`].
     pub payload: String,
-    /// The head of the reply, once one came, in words of the runner's own.
+    /// The headers of the reply, if one began, in the runner's own format.
     pub head: Option<String>,
 }
 
-/// How a job's cost is settled.
+/// The settlement of a reservation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settlement {
-    /// This much.
+    /// The known cost.
     Cost(Micros),
-    /// Unknown: counted at the reservation.
+    /// The cost is unknown and counts as the reservation.
     Unknown,
 }
 
-/// An outcome in every form that is kept, all written by the component.
+/// An outcome in all stored forms, as written by the component.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// JSON.
+    /// The outcome as JSON.
     pub json: String,
-    /// Markdown.
+    /// The outcome as Markdown.
     pub markdown: String,
-    /// Plain text.
+    /// The outcome as plain text.
     pub plain: String,
 }
 
-/// An end.
+/// The end of a job.
 #[derive(Clone, Debug)]
 pub struct End {
-    /// One of the ends.
+    /// The end state.
     pub state: State,
-    /// What it cost.
+    /// The settlement of the reservation.
     pub settlement: Settlement,
-    /// The outcome, whole or partial.
+    /// The outcome, complete or partial.
     pub outcome: Option<Rendered>,
-    /// Whether the outcome is complete and not cut short.
+    /// Whether the outcome is complete and not truncated.
     pub whole: bool,
-    /// Whether there is a capture: none is made before a reply begins.
+    /// Whether there is a capture. It is created when a reply begins.
     pub captured: bool,
-    /// Why it did not end well.
+    /// The reason why the job did not complete.
     pub error: Option<JobFault>,
-    /// Something to know beside the result.
+    /// A note on the result.
     pub note: Option<String>,
-    /// The last progress frame, if one came since the last that was stored.
+    /// The last progress, if it was not stored before.
     pub progress: Option<ResearchProgress>,
 }
 
-/// What is known of an id.
+/// The result of looking up an id.
 #[derive(Clone, Debug)]
 pub enum Lookup {
     /// The job.
     Found(Box<Job>),
-    /// It was there and was removed at this time.
+    /// The job was removed at this time.
     Expired(Millis),
-    /// Never heard of, or forgotten.
+    /// The id was never stored, or its mark was removed.
     Unknown,
 }
 
-/// Which jobs a list shows.
+/// Selects the jobs of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Every call, not only those that are listed.
+    /// Includes jobs that are not listed by default.
     pub all: bool,
-    /// Only those in this state.
+    /// Includes only jobs in this state.
     pub state: Option<State>,
 }
 
-/// The money of one tool on one day.
+/// The amounts of one tool on one day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpendRow {
-    /// The UTC day, from the epoch.
+    /// The UTC day, counted from the epoch.
     pub day: i64,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Whether these calls were simulated: no real money.
+    /// Whether these calls were simulated and cost no real money.
     pub simulated: bool,
-    /// Calls that were reserved that day.
+    /// The number of calls that were reserved on that day.
     pub calls: i64,
-    /// Known costs.
+    /// The sum of the known costs.
     pub settled: Micros,
-    /// Set aside for calls that have not ended.
+    /// The amount reserved by calls that have not ended.
     pub open: Micros,
-    /// Calls that ended with their cost unknown.
+    /// The number of calls that ended with an unknown cost.
     pub unknown_calls: i64,
-    /// What these count as: their reservations.
+    /// The sum of the reservations of these calls.
     pub unknown: Micros,
 }
 
-/// What became of an attempt to mark a call as sent.
+/// The result of marking a call as sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marked {
-    /// It is marked: the request may leave.
+    /// The call is marked. The request may be sent.
     Sent,
-    /// A cancellation is stored: nothing may be sent.
+    /// The job was cancelled. The request must not be sent.
     Cancelled,
-    /// The job has ended or is gone: nothing may be sent.
+    /// The job has ended or was removed. The request must not be sent.
     Ended,
 }
 
-/// How often something may happen.
+/// A rate limit: at most `count` requests in any window of `window_ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// So many times…
+    /// The number of requests.
     pub count: u32,
-    /// …in any window of so many milliseconds.
+    /// The length of the window in milliseconds.
     pub window_ms: i64,
 }
 
-/// The moment at which a caller may go on.
+/// The result of taking a slot of the limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
-    /// Then.
+    /// The slot begins at this time.
     At(Millis),
-    /// Not before the caller's limit; nothing was taken.
+    /// The next slot begins at this time, which is later than the caller can wait. No slot was taken.
     TooLate(Millis),
 }
 
 /// A store of jobs, shared by all processes of a user.
 pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
-    /// Returns the secret that keys hashes of what must not be readable from the store. It is the same for everybody who
-    /// shares the store.
+    /// Returns the secret for hashes of values that must not be readable from the store. It is the same for all
+    /// processes that share the store.
     ///
     /// # Errors
-    /// When it can neither be read nor made.
+    /// If it can neither be read nor created.
     fn secret(&self) -> Result<Vec<u8>, StoreError>;
 
-    /// Checks that this is still the store that other processes find. [`JobStore::insert`], [`JobStore::slot`] and
-    /// [`JobStore::mark_sent`] check it as well: what is spent after a move would count for nobody else.
+    /// Checks that the store is still where other processes find it. [`JobStore::insert`], [`JobStore::slot`] and
+    /// [`JobStore::mark_sent`] check it as well, because other processes would not see amounts that are spent after a
+    /// move.
     ///
     /// # Errors
-    /// [`StoreError::Moved`] where the store was moved, replaced or removed since it was storage.
+    /// [`StoreError::Moved`] if the store was moved, replaced or removed since it was opened.
     fn in_place(&self) -> Result<(), StoreError>;
 
-    /// Stores a job as `queued` and makes its reservation, unless the same runs already or it could pass the
-    /// budget; all in one transaction.
+    /// Stores a job as `queued` and reserves its cost, unless the same job is running or the cost could exceed the
+    /// budget. All in one transaction.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn insert(
         &self,
         job: &NewJob,
@@ -201,65 +214,72 @@ pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
         now: Millis,
     ) -> Result<Inserted, StoreError>;
 
-    /// From `queued` to `running`. False where it was not queued.
+    /// Changes the state from `queued` to `running`. Returns false if the job was not queued.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn begin(&self, id: &JobId, now: Millis) -> Result<bool, StoreError>;
 
-    /// Marks, durably, that the request is about to leave, unless the job has ended or was cancelled; all in one
+    /// Marks a request durably as sent, just before it is sent, unless the job has ended or was cancelled. All in one
     /// transaction.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn mark_sent(&self, id: &JobId, now: Millis) -> Result<Marked, StoreError>;
 
-    /// Keeps the head of the reply.
+    /// Stores the headers of the reply.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn head(&self, id: &JobId, head: &str) -> Result<(), StoreError>;
 
-    /// Keeps the last progress frame of a running job.
+    /// Stores the last progress of a running job.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn progress(&self, id: &JobId, progress: &ResearchProgress) -> Result<(), StoreError>;
 
-    /// Ends a job that has not ended: state, outcome, cost and ledger in one transaction. False where it has.
+    /// Ends a job: stores its state, outcome and cost and settles the ledger, in one transaction. Returns false if the
+    /// job has already ended.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn finish(&self, id: &JobId, end: &End, now: Millis) -> Result<bool, StoreError>;
 
-    /// Asks the owner of a job to stop. The first to ask is kept; false where the job has ended.
+    /// Stores a request to cancel a job. Only the first request is stored. Returns false if the job has ended.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn request_cancel(&self, id: &JobId, now: Millis) -> Result<bool, StoreError>;
 
-    /// What is known of an id.
+    /// Looks up a job.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn lookup(&self, id: &JobId) -> Result<Lookup, StoreError>;
 
-    /// What an owner needs to carry the job out.
+    /// Returns ids that begin with a text of hexadecimal digits and hyphens, so many at most.
     ///
     /// # Errors
     /// When the store cannot be used.
+    fn ids_beginning_with(&self, text: &str, limit: usize) -> Result<Vec<JobId>, StoreError>;
+
+    /// Returns the data to run a job.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
     fn payload(&self, id: &JobId) -> Result<Option<Payload>, StoreError>;
 
-    /// The outcome, once there is one.
+    /// Returns the outcome of a job, if there is one.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn outcome(&self, id: &JobId) -> Result<Option<Rendered>, StoreError>;
 
-    /// The newest jobs first.
+    /// Returns at most `limit` jobs, newest first.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn list(&self, filter: Filter, limit: usize) -> Result<Vec<Job>, StoreError>;
 
     /// Returns how many jobs of each state are stored; a state without jobs is left out.
@@ -268,99 +288,99 @@ pub trait JobStore: SessionStore + Send + Sync + std::fmt::Debug {
     /// When the store cannot be used.
     fn count_by_state(&self) -> Result<Vec<(State, u64)>, StoreError>;
 
-    /// Those that have not ended.
+    /// Returns the jobs that have not ended.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn active(&self) -> Result<Vec<JobId>, StoreError>;
 
-    /// Those that ended before a moment; the oldest first.
+    /// Returns at most `limit` jobs that ended before a time, oldest first.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn ended_before(&self, before: Millis, limit: usize) -> Result<Vec<JobId>, StoreError>;
 
-    /// Removes ended jobs, leaving a mark that they were there. Those that have not ended stay. Gives how many went.
+    /// Removes those of the jobs that have ended, and marks their ids as removed. Returns how many jobs were removed.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn remove(&self, ids: &[JobId], now: Millis) -> Result<usize, StoreError>;
 
-    /// Forgets marks of removed jobs and ledger entries that are older than these moments.
+    /// Removes the marks of jobs that were removed before `marks`, and ledger entries from before the day of `ledger`.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn forget(&self, marks: Millis, ledger: Millis) -> Result<(), StoreError>;
 
-    /// The money since a day, by day and tool.
+    /// Returns the amounts since a day, by day and tool.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn spend(&self, since_day: i64) -> Result<Vec<SpendRow>, StoreError>;
 
-    /// Takes the next free slot of a limiter for a job, in order of asking. A slot that is still to come, of a job that has
-    /// ended meanwhile, is given away first.
+    /// Takes the next slot of the limiter for a job, in the order of the calls. A future slot whose job has ended is
+    /// reused first. No slot later than `latest` is taken.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn slot(&self, id: &JobId, rate: Rate, now: Millis, latest: Millis)
     -> Result<Slot, StoreError>;
 
-    /// The last revision.
+    /// Returns the last revision.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn revision(&self) -> Result<i64, StoreError>;
 
-    /// The ids and revisions that changed after a revision, oldest first. Cheap where nothing did.
+    /// Returns the jobs that changed after a revision, with their revisions, in order. This is fast if nothing changed.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn changes(&self, since: i64) -> Result<Vec<(JobId, i64)>, StoreError>;
 }
 
-/// A stored MCP session over HTTP, from which a restarted server goes on: a client that never noticed goes on too.
+/// A stored MCP session over HTTP. A restarted server continues the session, and the client does not notice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSession {
-    /// A digest of the session's id: whoever reads the store cannot use the session.
+    /// The hash of the session id, so that a reader of the store cannot use the session.
     pub key: String,
-    /// Who may use it, in the transport's words.
+    /// The client that may use the session, in the transport's own format.
     pub owner: String,
-    /// The parameters of `initialize` as JSON, with the version that was agreed on.
+    /// The parameters of `initialize` as JSON, with the negotiated version.
     pub initialize: String,
-    /// The requests as JSON that bring a new server into the session's state: its subscriptions, its log level.
+    /// Requests, as JSON, that restore the state of the session in a new server: subscriptions and log level.
     pub replay: Vec<String>,
 }
 
 /// A store of MCP sessions over HTTP.
 pub trait SessionStore: Send + Sync {
-    /// Stores a session, or what changed in it.
+    /// Stores a session, or replaces its `replay`.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn put_session(&self, session: &StoredSession, now: Millis) -> Result<(), StoreError>;
 
-    /// Returns a session that was used since a moment.
+    /// Returns a session if it was used since a time.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn session(&self, key: &str, used_since: Millis) -> Result<Option<StoredSession>, StoreError>;
 
-    /// Notes that sessions are in use.
+    /// Sets the time of last use of sessions.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn touch_sessions(&self, keys: &[String], now: Millis) -> Result<(), StoreError>;
 
-    /// Removes a session. Returns whether there was one.
+    /// Removes a session. Returns whether it existed.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn remove_session(&self, key: &str) -> Result<bool, StoreError>;
 
-    /// Removes the sessions that were last used before a moment.
+    /// Removes the sessions that were last used before a time. Returns how many were removed.
     ///
     /// # Errors
-    /// When the store cannot be used.
+    /// If the store cannot be used.
     fn expire_sessions(&self, used_before: Millis) -> Result<usize, StoreError>;
 }

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 use super::super::Service;
 use super::super::args::Args;
 use super::super::reply::{Reply, ToolResult};
-use super::super::tool_call::{News, ToolCall};
+use super::super::tool_call::{ProgressSource, ToolCall};
 use super::job_text;
 use crate::answers::{EventKind, Question};
-use crate::jobs::{JobsError, Phase, Update};
+use crate::jobs::{CallPhase, JobsError, Update};
 
-/// The tool.
+/// Runs the tool.
 pub fn answers<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     async move {
         run(service, &args, call)
@@ -29,7 +29,7 @@ pub fn answers<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxF
 async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<ToolResult, JobsError> {
     let submitted = service
         .jobs()
-        .submit(service.answer(question(args)))
+        .submit(service.answer(question(args), call.approval.clone()))
         .await?;
     let id = submitted.job.id;
     let (updates, news) = mpsc::unbounded_channel();
@@ -47,14 +47,14 @@ async fn run(service: &Service, args: &Args, call: &ToolCall) -> Result<ToolResu
 }
 
 fn question(args: &Args) -> Question {
-    let citations = args.flag("enable_citations").unwrap_or(true);
+    let citations = args.boolean("enable_citations").unwrap_or(true);
     super::super::planned_call::question(args).with_citations(citations)
 }
 
-/// What the reports of a running answer are made from.
+/// The progress of a running answer.
 struct Reading {
     updates: mpsc::UnboundedReceiver<Update>,
-    phase: Phase,
+    phase: CallPhase,
     characters: usize,
     sources: u32,
     began: Instant,
@@ -64,7 +64,7 @@ impl Reading {
     const fn new(updates: mpsc::UnboundedReceiver<Update>, began: Instant) -> Self {
         Self {
             updates,
-            phase: Phase::Waiting,
+            phase: CallPhase::Waiting,
             characters: 0,
             sources: 0,
             began,
@@ -89,13 +89,13 @@ impl Reading {
     }
 }
 
-impl News for Reading {
+impl ProgressSource for Reading {
     async fn next(&mut self) {
         match self.updates.recv().await {
             Some(update) => self.take(update),
             None => std::future::pending().await,
         }
-        // A report covers all that is there.
+        // One report covers all updates that have come.
         while let Ok(update) = self.updates.try_recv() {
             self.take(update);
         }
@@ -103,9 +103,9 @@ impl News for Reading {
 
     fn message(&self) -> String {
         match self.phase {
-            Phase::Waiting => "waiting for its turn".to_owned(),
-            Phase::Sent => "asked, waiting for the answer".to_owned(),
-            Phase::Reading => format!(
+            CallPhase::Waiting => "waiting for its turn".to_owned(),
+            CallPhase::Sent => "asked, waiting for the answer".to_owned(),
+            CallPhase::Reading => format!(
                 "reading the answer: {} characters, {} sources",
                 self.characters, self.sources
             ),
@@ -113,7 +113,7 @@ impl News for Reading {
     }
 
     fn elapsed(&self) -> Duration {
-        // The job is made by the call.
+        // The job begins with the call.
         self.began.elapsed()
     }
 }

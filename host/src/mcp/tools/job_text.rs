@@ -1,19 +1,21 @@
-//! How a job is told to a model or a person.
+//! Texts about a job for a model or a person.
 
 use serde_json::Value;
+
+use crate::answers::cost_line::marked_as_simulated;
 
 use super::super::agent_text::without_flags;
 use super::super::reply::ToolResult;
 use super::super::structured_part::Part;
 use crate::jobs::{Job, JobFault, Rendered, State};
 
-/// The address of a job's resource.
+/// Returns the address of a job's resource.
 #[must_use]
 pub fn uri(job: &Job) -> String {
     format!("research://{}", job.id)
 }
 
-/// Returns what is told of a job that has not ended: how far it is and what to do next.
+/// Returns the result about a job that has not ended: its progress and what to do next.
 #[must_use]
 pub fn unfinished(job: &Job, elapsed_seconds: u64) -> ToolResult {
     let id = &job.id;
@@ -31,7 +33,7 @@ pub fn unfinished(job: &Job, elapsed_seconds: u64) -> ToolResult {
     ToolResult::new(text, part)
 }
 
-/// Returns how far a job is, in one line.
+/// Returns the progress of a job in one line.
 #[must_use]
 pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
     let Some(progress) = &job.progress else {
@@ -42,7 +44,7 @@ pub fn progress(job: &Job, elapsed_seconds: u64) -> String {
     format!("{elapsed_seconds} s, {done} read, about {cost} so far")
 }
 
-/// An ended job, with its outcome if there is one.
+/// Returns the result about an ended job, with its outcome where there is one.
 #[must_use]
 pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> ToolResult {
     let answered = outcome.is_some_and(has_answer);
@@ -53,7 +55,11 @@ pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Tool
         text.push_str("\n\n");
     }
     if let Some(outcome) = outcome.filter(|_| answered || job.state == State::Done) {
-        text.push_str(&outcome.markdown);
+        if job.simulated {
+            text.push_str(&marked_as_simulated(&outcome.markdown));
+        } else {
+            text.push_str(&outcome.markdown);
+        }
         text.push_str("\n\n");
     }
     let notes = job.note.iter().chain(warnings);
@@ -75,16 +81,17 @@ pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Tool
     ToolResult {
         text,
         structured: Some(part.into()),
-        failed: match job.state {
+        is_error: match job.state {
             State::Failed => true,
             State::Interrupted => !answered,
             _ => false,
         },
-        whole: Some(uri(job)),
+        resource: Some(uri(job)),
+        cost: job.cost,
     }
 }
 
-/// What comes before the result of a job that did not end well.
+/// Returns the text before the result of a job that failed or was stopped.
 fn opening(job: &Job, answered: bool) -> Option<String> {
     let what = match job.state {
         State::Failed => "Failed",

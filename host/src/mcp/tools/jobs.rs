@@ -1,4 +1,4 @@
-//! The tools about researches that are there: status, result, cancel, list.
+//! The tools about existing research jobs: status, result, cancel, list.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::job_text;
 use super::research::{finished, follow};
 use crate::jobs::{Filter, Job, Jobs, JobsError};
 
-/// The tool `research_status`.
+/// Runs `research_status`.
 pub fn status<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     reply(async move {
         let job = waited(service, &args, call).await?;
@@ -34,11 +34,11 @@ pub fn status<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFu
             "Research {id} is {} after {elapsed} s, {cost}. {next}",
             job.state
         );
-        Ok(told(text, Some(next), &job))
+        Ok(job_result(text, Some(next), &job))
     })
 }
 
-/// The tool `research_result`.
+/// Runs `research_result`.
 pub fn result<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     reply(async move {
         let job = waited(service, &args, call).await?;
@@ -46,7 +46,7 @@ pub fn result<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFu
     })
 }
 
-/// The tool `research_cancel`.
+/// Runs `research_cancel`.
 pub fn cancel<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     reply(async move {
         let id = Jobs::parse_id(args.text("research_id").unwrap_or_default())?;
@@ -55,18 +55,18 @@ pub fn cancel<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxF
         let next = "research_result gives what had come.".to_owned();
         Ok(if before.state.ended() {
             let text = format!("Research {id} had ended before: it is {}.", job.state);
-            told(text, None, &job)
+            job_result(text, None, &job)
         } else if job.state.ended() {
             let text = format!("Research {id} is {}. {next}", job.state);
-            told(text, Some(next), &job)
+            job_result(text, Some(next), &job)
         } else {
             let text = format!("Research {id} was asked to stop and will in a moment.");
-            told(text.clone(), Some(text), &job)
+            job_result(text.clone(), Some(text), &job)
         })
     })
 }
 
-fn told(text: String, next: Option<String>, job: &Job) -> ToolResult {
+fn job_result(text: String, next: Option<String>, job: &Job) -> ToolResult {
     let part = Part {
         next,
         ..Part::of(job)
@@ -74,14 +74,14 @@ fn told(text: String, next: Option<String>, job: &Job) -> ToolResult {
     ToolResult::new(text, part)
 }
 
-/// The tool `research_list`.
+/// Runs `research_list`.
 pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     reply(async move {
         let filter = Filter {
             all: false,
             state: args.text("state").and_then(|state| state.parse().ok()),
         };
-        let limit = usize::try_from(args.whole("limit").unwrap_or_default()).unwrap_or_default();
+        let limit = usize::try_from(args.integer("limit").unwrap_or_default()).unwrap_or_default();
         let jobs = service.jobs().list(filter, limit).await?;
         let mut text = match jobs.len() {
             0 => "No research is stored that matches.".to_owned(),
@@ -99,7 +99,7 @@ pub fn list<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFut
     })
 }
 
-/// A job in a line.
+/// Returns a job in one line.
 #[must_use]
 pub fn line(job: &Job) -> String {
     let cost = job
@@ -114,10 +114,10 @@ pub fn line(job: &Job) -> String {
     )
 }
 
-/// The job that is asked about, once it ended or the wait is over.
+/// Returns the job of the call once it has ended or the wait is over.
 async fn waited(service: &Service, args: &Args, call: &ToolCall) -> Result<Job, JobsError> {
     let id = Jobs::parse_id(args.text("research_id").unwrap_or_default())?;
-    let seconds = args.whole("wait_seconds").unwrap_or_default();
+    let seconds = args.integer("wait_seconds").unwrap_or_default();
     match u64::try_from(seconds).unwrap_or_default() {
         0 => service.jobs().job(&id).await,
         seconds => {
@@ -133,7 +133,7 @@ async fn waited(service: &Service, args: &Args, call: &ToolCall) -> Result<Job, 
 }
 
 fn reply<'a>(
-    told: impl Future<Output = Result<ToolResult, JobsError>> + Send + 'a,
+    result: impl Future<Output = Result<ToolResult, JobsError>> + Send + 'a,
 ) -> BoxFuture<'a, Reply> {
-    async move { told.await.unwrap_or_else(ToolResult::from).into() }.boxed()
+    async move { result.await.unwrap_or_else(ToolResult::from).into() }.boxed()
 }

@@ -1,6 +1,7 @@
-//! What carries the tools out, and what they say.
+//! The functions that run the tools.
 
 pub mod answers;
+pub mod audit;
 pub mod job_text;
 pub mod jobs;
 pub mod research;

@@ -1,4 +1,4 @@
-//! The tools `research_submit` and `research`: a job that outlives the call, with and without waiting for it.
+//! The tools `research_submit` and `research`, which start a job that outlives the call. `research` waits for it.
 
 use std::time::Duration;
 
@@ -15,26 +15,29 @@ use super::super::planned_call::research_question;
 use super::super::reply::{Reply, ToolResult};
 use super::super::structured_part::Part;
 use super::super::task::task_of;
-use super::super::tool_call::{News, ToolCall};
+use super::super::tool_call::{ProgressSource, ToolCall};
 use super::job_text;
 use crate::jobs::{Job, JobsError, Submitted, Watch};
 
-/// How long `research` keeps its client waiting. Many clients end a call after 60 seconds, some whatever is
-/// reported meanwhile; the id must be in their hands before.
+/// How long `research` waits. Many clients end a call after 60 seconds, some even with progress reports; they need the id
+/// before.
 pub const HANDOFF: Duration = Duration::from_secs(50);
 
-/// The tool `research_submit`.
-pub fn submit<'a>(service: &'a Service, args: Args, _call: &'a ToolCall) -> BoxFuture<'a, Reply> {
+/// Runs `research_submit`.
+pub fn submit<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     async move {
-        match service.start(research_question(&args)).await {
-            Ok(submitted) => told(&submitted).into(),
+        match service
+            .start(research_question(&args), call.approval.clone())
+            .await
+        {
+            Ok(submitted) => submitted_result(&submitted).into(),
             Err(error) => ToolResult::from(error).into(),
         }
     }
     .boxed()
 }
 
-/// The tool `research`.
+/// Runs `research`.
 pub fn research<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> BoxFuture<'a, Reply> {
     async move {
         match wait(service, &args, call).await {
@@ -45,7 +48,7 @@ pub fn research<'a>(service: &'a Service, args: Args, call: &'a ToolCall) -> Box
     .boxed()
 }
 
-fn told(submitted: &Submitted) -> ToolResult {
+fn submitted_result(submitted: &Submitted) -> ToolResult {
     let job = &submitted.job;
     let id = &job.id;
     let running = submitted.already_running;
@@ -82,7 +85,9 @@ fn told(submitted: &Submitted) -> ToolResult {
 }
 
 async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, JobsError> {
-    let submitted = service.start(research_question(args)).await?;
+    let submitted = service
+        .start(research_question(args), call.approval.clone())
+        .await?;
     if call.follows_tasks {
         let task = task_of(service, &submitted.job);
         return Ok(Reply::Task(Box::new(CreateTaskResult::new(task))));
@@ -93,7 +98,7 @@ async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, 
     tokio::select! {
         biased;
         () = call.cancel.cancelled() => {
-            // Somebody else's job is not ours to stop.
+            // A job that another call started is not stopped.
             if ours {
                 service.jobs().cancel(&id).await?;
             }
@@ -103,7 +108,7 @@ async fn wait(service: &Service, args: &Args, call: &ToolCall) -> Result<Reply, 
     }
 }
 
-/// Waits for the end of a job, reporting meanwhile, and gives it as it is then.
+/// Waits for the end of a job, no longer than `until`, and reports progress. Returns the job as it is then.
 ///
 /// # Errors
 /// When the id is unknown or has expired.
@@ -134,7 +139,7 @@ async fn to_the_end(watch: &mut Watch, seen: &watch::Sender<Job>) -> Result<(), 
     Ok(())
 }
 
-/// What is said of a job that was waited for.
+/// Returns the result about a job that was waited for.
 ///
 /// # Errors
 /// When the id is unknown or has expired.
@@ -146,13 +151,13 @@ pub async fn finished(service: &Service, job: &Job) -> Result<ToolResult, JobsEr
     Ok(job_text::ended(job, outcome.as_ref(), &[]))
 }
 
-/// What the reports of a followed job are made from.
+/// The progress of a research job.
 struct Progress<'a> {
     news: watch::Receiver<Job>,
     service: &'a Service,
 }
 
-impl News for Progress<'_> {
+impl ProgressSource for Progress<'_> {
     async fn next(&mut self) {
         if self.news.changed().await.is_err() {
             std::future::pending().await

@@ -1,4 +1,4 @@
-//! The tool `status`: what this server is, what it may do, and what it is doing.
+//! The tool `status`: version, key, limits, spending, running jobs and advice.
 
 use std::fmt::Write as _;
 
@@ -15,19 +15,20 @@ use super::super::structured_part::Row;
 use super::super::tool_call::ToolCall;
 use super::jobs;
 use crate::jobs::{Filter, Job, JobsError, State};
+use crate::policy::Advice;
 
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The most running jobs that are named.
+/// The most running jobs that are listed.
 const SHOWN: usize = 20;
 
-/// The tool.
+/// Runs the tool.
 pub fn status<'a>(service: &'a Service, _args: Args, _call: &'a ToolCall) -> BoxFuture<'a, Reply> {
-    async move { told(service).await.into() }.boxed()
+    async move { status_result(service).await.into() }.boxed()
 }
 
-async fn told(service: &Service) -> ToolResult {
+async fn status_result(service: &Service) -> ToolResult {
     let config = service.config();
     let found = (config.key)();
     let (mut state, key) = match &found.key {
@@ -37,7 +38,7 @@ async fn told(service: &Service) -> ToolResult {
     let bounds = &config.answers.bounds;
     let mut text = format!(
         "glovebox {VERSION}, reached by {}\nKey: {key}\nSandbox: {} MiB of memory a stream, {} ms of CPU a call, {} MiB of output a call",
-        config.reached,
+        config.address,
         bounds.memory_bytes >> 20,
         bounds.cpu.as_millis(),
         bounds.output_bytes >> 20,
@@ -47,7 +48,7 @@ async fn told(service: &Service) -> ToolResult {
         state = "no-store";
         json!({})
     });
-    let advice = advice(&found, &config.advice);
+    let advice = advice(&found, service.advice());
     for advice in &advice {
         let _ = write!(text, "\nAdvice: {advice}");
     }
@@ -68,14 +69,15 @@ async fn told(service: &Service) -> ToolResult {
     ToolResult::new(text, part)
 }
 
-/// What should be done, the missing key first.
-fn advice(found: &KeyState, settings: &[String]) -> Vec<String> {
+/// Returns the advice, the missing key first.
+fn advice(found: &KeyState, advice: Vec<Advice>) -> Vec<String> {
     let missing = found.key.as_ref().err();
-    let all = missing.into_iter().chain(&found.advice).chain(settings);
+    let texts: Vec<String> = advice.into_iter().map(|advice| advice.text).collect();
+    let all = missing.into_iter().chain(&found.advice).chain(&texts);
     all.map(|advice| without_flags(advice)).collect()
 }
 
-/// Adds what the store knows to the text, and gives its members of the structured part.
+/// Adds spending and jobs to the text, and returns their members of the structured content.
 async fn stored(service: &Service, text: &mut String) -> Result<Value, JobsError> {
     let spend = service.jobs().spend(1).await?;
     let total = &spend.total;

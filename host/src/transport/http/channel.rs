@@ -10,6 +10,8 @@ use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
+use crate::policy::Caller;
+
 /// The messages of a client on their way to its service. They are boxed because a queue allocates places for 32 at once,
 /// for as long as it exists, and a message takes several hundred bytes.
 pub type Incoming = mpsc::Sender<Box<ClientJsonRpcMessage>>;
@@ -24,6 +26,7 @@ pub trait Sink: Send + Sync + 'static {
 pub struct Channel {
     incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
     sink: Arc<dyn Sink>,
+    caller: Caller,
 }
 
 impl fmt::Debug for Channel {
@@ -35,8 +38,22 @@ impl fmt::Debug for Channel {
 impl Channel {
     /// Creates a transport from a queue and a sink. When the queue is closed, the client is considered gone.
     #[must_use]
-    pub fn new(incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>, sink: Arc<dyn Sink>) -> Self {
-        Self { incoming, sink }
+    pub fn new(
+        incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
+        sink: Arc<dyn Sink>,
+        caller: Caller,
+    ) -> Self {
+        Self {
+            incoming,
+            sink,
+            caller,
+        }
+    }
+
+    /// Returns who is at the other end.
+    #[must_use]
+    pub const fn caller(&self) -> &Caller {
+        &self.caller
     }
 }
 

@@ -35,6 +35,9 @@ pub trait Endpoint: Send + Sync + 'static {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()>;
 
+    /// Takes note of a request that the gate denied for this reason.
+    fn gate_denied(&self, reason: &'static str);
+
     /// Returns the input schema of a tool; `None` where there is no such tool.
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>>;
 

@@ -22,6 +22,7 @@ pub async fn serve(http: Arc<Http>, request: Request<Incoming>) -> Response<Body
         Decision::Preflight(origin) => return browser::preflight(origin, &head.headers),
         Decision::Deny(denial) => {
             http.metrics.denial(denial.reason);
+            http.endpoint.gate_denied(denial.reason.name());
             let mut response = denial.response();
             browser::harden(response.headers_mut());
             return response;

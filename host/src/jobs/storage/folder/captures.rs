@@ -1,11 +1,11 @@
-//! Captures as files that their owner alone can read.
+//! Captures as files that only their owner can read.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::time::Duration;
 
-use super::state_dir::{StateDir, gone, ids_of_old_files, private_append};
+use super::state_dir::{StateDir, ids_of_old_files, ignore_not_found, private_append};
 use crate::jobs::model::JobId;
 use crate::jobs::storage::captures::{CaptureFile, Captures};
 
@@ -35,7 +35,7 @@ impl Captures for FileCaptures {
     }
 
     fn remove(&self, id: &JobId) -> io::Result<()> {
-        gone(fs::remove_file(self.0.capture(id)))
+        ignore_not_found(fs::remove_file(self.0.capture(id)))
     }
 
     fn older_than(&self, age: Duration) -> BTreeSet<JobId> {

@@ -1,8 +1,8 @@
-//! Leases as locks on files. The kernel lets go of a lock when its owner dies, however it dies, so a reused process id, a
-//! reboot or a machine that slept does not deceive anybody.
+//! Leases as file locks. The kernel releases a lock when the process that holds it dies for any reason. A reused
+//! process id, a reboot or a suspended machine cannot cause a wrong result.
 //!
-//! A lease is taken before the job's row is stored, and handed to a worker as its standard input: the lock belongs to the
-//! open file, which both processes share, so there is no moment at which nobody holds it.
+//! A lease is taken before the row of the job is stored, and passed to the worker as standard input. The lock belongs
+//! to the open file, which both processes share, so the lease is held at all times.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::state_dir::{StateDir, gone, ids_of_old_files, private_file};
+use super::state_dir::{StateDir, ids_of_old_files, ignore_not_found, private_file};
 use crate::jobs::model::JobId;
 use crate::jobs::storage::error::StoreError;
 use crate::jobs::storage::leases::{HeldLease, Lease, Leases};
@@ -32,7 +32,7 @@ impl Leases for FileLeases {
 
     fn remove(&self, id: &JobId) -> Result<(), StoreError> {
         let path = self.0.lock(id);
-        gone(fs::remove_file(&path)).map_err(|source| StoreError::folder(&path, source))
+        ignore_not_found(fs::remove_file(&path)).map_err(|source| StoreError::folder(&path, source))
     }
 
     fn older_than(&self, age: Duration) -> BTreeSet<JobId> {
@@ -55,12 +55,12 @@ struct FileLease {
 }
 
 impl FileLease {
-    /// Takes the lock. Returns `None` where somebody holds it.
+    /// Takes the lock. Returns `None` if it is held already.
     fn take(path: &Path) -> io::Result<Option<Self>> {
         Self::lock(private_file(path)?, path)
     }
 
-    /// Takes over the lock that this process was started with as its standard input, if that is what it is.
+    /// Takes over the lock on the standard input of this process, if it is the lock of this lease.
     #[cfg(unix)]
     fn inherited(path: &Path) -> io::Result<Option<Self>> {
         use std::os::fd::AsFd;
@@ -74,7 +74,7 @@ impl FileLease {
         if (ours.dev(), ours.ino()) != (theirs.dev(), theirs.ino()) {
             return Ok(None);
         }
-        // The lock is on the shared open file already; taking it again proves it.
+        // The shared open file holds the lock already. Locking it again proves this.
         Self::lock(file, path)
     }
 
@@ -96,7 +96,7 @@ impl HeldLease for FileLease {
     }
 
     fn retire(self: Box<Self>) {
-        // A file that stays behind does no harm, and pruning removes it.
+        // A lock file that remains is harmless and is removed by pruning.
         let _ = fs::remove_file(&self.path);
     }
 }

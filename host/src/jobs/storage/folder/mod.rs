@@ -1,4 +1,4 @@
-//! The state folder of one user: file locks as leases, files as captures.
+//! A storage in the state folder of a user: file locks as leases, files as captures.
 
 pub mod captures;
 pub mod leases;

@@ -1,4 +1,4 @@
-//! The state folder: what lies where, and that only its owner can read it.
+//! The layout of the state folder and the permissions of its files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, File, OpenOptions};
@@ -10,25 +10,25 @@ use uuid::Uuid;
 
 use crate::jobs::model::JobId;
 
-/// Mode of the folders: the owner alone.
+/// The mode of created folders: access for the owner only.
 const DIR_MODE: u32 = 0o700;
-/// Random UUIDs in the folder's secret, of 122 bits each.
+/// The number of random UUIDs in the secret, with 122 random bits each.
 const SECRET_PARTS: usize = 2;
-/// Mode of the files: the owner alone.
+/// The mode of created files: access for the owner only.
 const FILE_MODE: u32 = 0o600;
 
-/// The state folder of one user.
+/// The state folder of a user.
 #[derive(Clone, Debug)]
 pub struct StateDir {
     root: PathBuf,
 }
 
 impl StateDir {
-    /// Makes the folder and its parts where they are missing, for their owner alone. The mode of a folder that is there
-    /// is the user's own; what is made in it can be read by its owner alone.
+    /// Creates the folder and its subfolders if they are missing, with access for their owner only. The mode of a
+    /// folder that exists is not changed.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If a folder cannot be created.
     pub fn create(root: &Path) -> io::Result<Self> {
         let state_dir = Self {
             root: root.to_owned(),
@@ -44,7 +44,7 @@ impl StateDir {
         Ok(state_dir)
     }
 
-    /// Names a folder, and makes nothing.
+    /// Returns the layout of a folder without creating anything.
     #[must_use]
     pub fn at(root: &Path) -> Self {
         Self {
@@ -52,66 +52,67 @@ impl StateDir {
         }
     }
 
-    /// The folder itself.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The database.
+    /// Returns the path of the database.
     #[must_use]
     pub fn database(&self) -> PathBuf {
         self.root.join("jobs.db")
     }
 
-    /// The folder of the raw streams.
+    /// Returns the folder of the captures.
     #[must_use]
     pub fn captures(&self) -> PathBuf {
         self.root.join("captures")
     }
 
-    /// The folder of the locks that are the leases.
+    /// Returns the folder of the lease locks.
     #[must_use]
     pub fn locks(&self) -> PathBuf {
         self.root.join("locks")
     }
 
-    /// The folder of the logs of workers.
+    /// Returns the folder of the worker logs.
     #[must_use]
     pub fn worker_logs(&self) -> PathBuf {
         self.root.join("workers")
     }
 
-    /// A job's raw stream.
+    /// Returns the path of the capture of a job.
     #[must_use]
     pub fn capture(&self, id: &JobId) -> PathBuf {
         self.captures().join(format!("{id}.sse"))
     }
 
-    /// A job's lock.
+    /// Returns the path of the lock of a job.
     #[must_use]
     pub fn lock(&self, id: &JobId) -> PathBuf {
         self.locks().join(format!("{id}.lock"))
     }
 
-    /// The log of a job's worker.
+    /// Returns the path of the worker log of a job.
     #[must_use]
     pub fn worker_log(&self, id: &JobId) -> PathBuf {
         self.worker_logs().join(format!("{id}.log"))
     }
 }
 
-/// Returns the secret of a state folder, made by the first process that needs it.
+/// Returns the secret of a state folder. The first call creates it.
 ///
 /// # Errors
-/// When it can neither be read nor made.
+/// If it can neither be read nor created.
 pub fn secret(root: &Path) -> io::Result<Vec<u8>> {
     let path = root.join("secret");
     match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         read => return read,
     }
-    // Written whole before it has its name, so that nobody reads a part; the first to name its own wins.
+    // Write the file under another name first, so that no process reads a part of it. The first process to rename its
+    // file wins.
     let mut file = tempfile::NamedTempFile::new_in(root)?;
     for _ in 0..SECRET_PARTS {
         file.write_all(Uuid::new_v4().as_bytes())?;
@@ -125,7 +126,7 @@ pub fn secret(root: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Returns the ids that the files of a folder are named after which nobody has written to for so long.
+/// Returns the ids of the files in a folder that were not written to for longer than `age`.
 pub(super) fn ids_of_old_files(folder: &Path, age: Duration) -> BTreeSet<JobId> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -139,8 +140,8 @@ fn written_longer_ago_than(entry: &DirEntry, age: Duration) -> bool {
     written.is_ok_and(|at| at.elapsed().is_ok_and(|elapsed| elapsed > age))
 }
 
-/// Takes "not found" for removed.
-pub(super) fn gone(removed: io::Result<()>) -> io::Result<()> {
+/// Converts "not found" to success.
+pub(super) fn ignore_not_found(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -161,7 +162,8 @@ fn private_dir(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)
 }
 
-/// How a private file is opened: for reading and writing, made where it is missing, never emptied.
+/// Returns options that open a file for reading and writing and create it, with access for its owner only, without
+/// truncating it.
 fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -173,18 +175,18 @@ fn private_options() -> OpenOptions {
     options
 }
 
-/// Opens or makes a file that its owner alone can read.
+/// Opens or creates a file that only its owner can read.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// If it cannot be opened.
 pub fn private_file(path: &Path) -> io::Result<File> {
     private_options().open(path)
 }
 
-/// As [`private_file`], writing at the end.
+/// Opens or creates a file for appending that only its owner can read.
 ///
 /// # Errors
-/// When it cannot be opened.
+/// If it cannot be opened.
 pub fn private_append(path: &Path) -> io::Result<File> {
     private_options().append(true).open(path)
 }

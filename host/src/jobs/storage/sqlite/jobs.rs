@@ -1,4 +1,4 @@
-//! Rows of jobs. Every function runs inside a transaction of its caller's.
+//! The rows of jobs. Each function runs in a transaction of its caller.
 
 use rusqlite::{OptionalExtension, Row, Transaction, named_params};
 
@@ -7,10 +7,10 @@ use crate::answers::ResearchProgress;
 use crate::jobs::clock::Millis;
 use crate::jobs::model::{Job, JobFault, JobId, Micros, State};
 use crate::jobs::storage::rows::{
-    End, Filter, Inserted, Lookup, Marked, NewJob, Payload, Rendered, Settlement,
+    End, Filter, Inserted, Lookup, Marked, NewJob, Payload, Rendered, Settlement, SingleUse,
 };
 
-/// The columns of a [`Job`], in the order that [`job_of`] reads.
+/// The columns of a [`Job`], in the order in which [`job_of`] reads them.
 const COLUMNS: &str = "id, tool, mode, query, state, created, started, ended, sent, cancel, progress, cost, \
      reserved, capture, error_kind, error_message, note, revision, whole, simulated";
 
@@ -60,7 +60,7 @@ fn job_of(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-/// The next revision.
+/// Returns the next revision.
 fn revision(tx: &Transaction<'_>) -> rusqlite::Result<i64> {
     tx.prepare_cached("UPDATE revision SET last = last + 1 RETURNING last")?
         .query_row([], |row| row.get(0))
@@ -79,7 +79,7 @@ pub(super) fn insert(
     now: Millis,
 ) -> rusqlite::Result<Inserted> {
     if job.dedupe
-        && let Some(running) = same_running(tx, &job.fingerprint)?
+        && let Some(running) = find_running(tx, &job.fingerprint)?
     {
         return Ok(Inserted::Running(running));
     }
@@ -90,6 +90,11 @@ pub(super) fn insert(
         if spent.plus(reserved).plus(job.reserve) > budget {
             return Ok(Inserted::OverBudget { spent, reserved });
         }
+    }
+    if let Some(approval) = &job.approval
+        && !use_up(tx, approval, now)?
+    {
+        return Ok(Inserted::ApprovalSpent);
     }
     let revision = revision(tx)?;
     tx.prepare_cached(
@@ -117,8 +122,21 @@ pub(super) fn insert(
         .ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-/// A job that asks for the very same and has neither ended nor been asked to stop.
-fn same_running(tx: &Transaction<'_>, fingerprint: &str) -> rusqlite::Result<Option<Job>> {
+/// Uses a permission up. Returns whether it could be used.
+fn use_up(tx: &Transaction<'_>, approval: &SingleUse, now: Millis) -> rusqlite::Result<bool> {
+    tx.prepare_cached("DELETE FROM used_approval WHERE expires < ?1")?
+        .execute([now.0])?;
+    if approval.expires < now {
+        return Ok(false);
+    }
+    let inserted = tx
+        .prepare_cached("INSERT OR IGNORE INTO used_approval (id, expires) VALUES (?1, ?2)")?
+        .execute((&approval.id, approval.expires.0))?;
+    Ok(inserted == 1)
+}
+
+/// Returns a running job with the same fingerprint, unless its cancellation was requested.
+fn find_running(tx: &Transaction<'_>, fingerprint: &str) -> rusqlite::Result<Option<Job>> {
     tx.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM job WHERE fingerprint = ?1 AND ended IS NULL AND cancel IS NULL
          ORDER BY created LIMIT 1"
@@ -244,6 +262,19 @@ pub(super) fn lookup(tx: &Transaction<'_>, id: &JobId) -> rusqlite::Result<Looku
     Ok(removed.map_or(Lookup::Unknown, |at| Lookup::Expired(Millis(at))))
 }
 
+pub(super) fn ids_beginning_with(
+    tx: &Transaction<'_>,
+    text: &str,
+    limit: usize,
+) -> rusqlite::Result<Vec<JobId>> {
+    /// Sorts after every character of an id.
+    const AFTER: char = 'g';
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    tx.prepare_cached("SELECT id FROM job WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3")?
+        .query_map((text, format!("{text}{AFTER}"), limit), |row| id_of(row, 0))?
+        .collect()
+}
+
 pub(super) fn payload(tx: &Transaction<'_>, id: &JobId) -> rusqlite::Result<Option<Payload>> {
     tx.prepare_cached("SELECT payload, head FROM payload WHERE id = ?1")?
         .query_row([id.as_str()], |row| {
@@ -272,7 +303,7 @@ pub(super) fn list(
     filter: Filter,
     limit: usize,
 ) -> rusqlite::Result<Vec<Job>> {
-    // Each combination has an index that gives its order, so none reads more than the limit.
+    // Each combination has an index with this order, so no query reads more rows than the limit.
     let (condition, state) = match (filter.all, filter.state) {
         (true, None) => ("?1 = ''", ""),
         (false, None) => ("listed = 1 AND ?1 = ''", ""),
@@ -300,7 +331,7 @@ pub(super) fn count_by_state(tx: &Transaction<'_>) -> rusqlite::Result<Vec<(Stat
         .collect()
 }
 
-/// The index is named because the planner, left to itself, walks all jobs in the order of their making.
+/// The query names the index, because the query planner would otherwise scan all jobs in the order of their creation.
 pub(super) fn active(tx: &Transaction<'_>) -> rusqlite::Result<Vec<JobId>> {
     tx.prepare_cached("SELECT id FROM job INDEXED BY job_active WHERE ended IS NULL")?
         .query_map([], |row| id_of(row, 0))?
@@ -323,13 +354,13 @@ pub(super) fn ended_before(
 pub(super) fn remove(tx: &Transaction<'_>, ids: &[JobId], now: Millis) -> rusqlite::Result<usize> {
     let mut removed = 0;
     for id in ids {
-        let gone = tx
+        let deleted = tx
             .prepare_cached("DELETE FROM job WHERE id = ?1 AND ended IS NOT NULL")?
             .execute([id.as_str()])?;
-        if gone == 0 {
+        if deleted == 0 {
             continue;
         }
-        removed += gone;
+        removed += deleted;
         tx.prepare_cached("DELETE FROM payload WHERE id = ?1")?
             .execute([id.as_str()])?;
         tx.prepare_cached("DELETE FROM outcome WHERE id = ?1")?

@@ -1,21 +1,22 @@
-//! Money: a reservation when a call is stored, a settlement when it ends, and the sums of each day.
+//! The ledger: a reservation when a call is stored, a settlement when it ends, and the sums of each day.
 
 use rusqlite::{OptionalExtension, Transaction, named_params};
 
 use crate::jobs::model::{JobId, Micros};
 use crate::jobs::storage::rows::{Settlement, SpendRow};
 
-/// What follows the name of a tool in the rows of simulated calls.
+/// The suffix of the tool name in the rows of simulated calls.
 const SIMULATED: &str = " (simulated)";
 
-/// What counts against a day's budget: known and unknown costs, and what is set aside. Simulated calls do not.
+/// Returns what counts against the budget of a day: the amount spent, with unknown costs at their reservations, and the
+/// amount reserved. Simulated calls do not count.
 pub(super) fn counted(tx: &Transaction<'_>, day: i64) -> rusqlite::Result<(Micros, Micros)> {
     let mut statement = tx.prepare_cached(
         "SELECT settled, unknown, open FROM spend WHERE day = ?1 AND simulated IS NULL",
     )?;
     let mut rows = statement.query([day])?;
     let (mut spent, mut open) = (Micros(0), Micros(0));
-    // Added here, where a sum saturates; SQLite's fails.
+    // Add the amounts here, because the sum in SQLite fails on overflow instead of saturating.
     while let Some(row) = rows.next()? {
         spent = spent.plus(Micros(row.get(0)?)).plus(Micros(row.get(1)?));
         open = open.plus(Micros(row.get(2)?));
@@ -23,8 +24,8 @@ pub(super) fn counted(tx: &Transaction<'_>, day: i64) -> rusqlite::Result<(Micro
     Ok((spent, open))
 }
 
-/// The name of a tool's row in the sums. Those of simulated calls are rows of their own, so that a process of an older
-/// version, which knows no such calls, settles them in the same row as well.
+/// Returns the name of a tool in the daily sums. Simulated calls have their own rows, so that an older version, which
+/// does not know simulated calls, settles them in the same row.
 fn row_name(tool: &str, simulated: bool) -> String {
     if simulated {
         format!("{tool}{SIMULATED}")
@@ -33,7 +34,7 @@ fn row_name(tool: &str, simulated: bool) -> String {
     }
 }
 
-/// Sets an amount aside.
+/// Reserves an amount.
 pub(super) fn reserve(
     tx: &Transaction<'_>,
     id: &JobId,
@@ -56,7 +57,7 @@ pub(super) fn reserve(
     Ok(())
 }
 
-/// Settles a reservation; a second settlement of the same call changes nothing.
+/// Settles a reservation. A second settlement of the same call changes nothing.
 pub(super) fn settle(
     tx: &Transaction<'_>,
     id: &JobId,
@@ -100,7 +101,7 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// The sums since a day.
+/// Returns the sums since a day.
 pub(super) fn spend(tx: &Transaction<'_>, since_day: i64) -> rusqlite::Result<Vec<SpendRow>> {
     tx.prepare_cached(
         "SELECT day, tool, calls, settled, open, unknown_calls, unknown, simulated FROM spend
@@ -122,7 +123,7 @@ pub(super) fn spend(tx: &Transaction<'_>, since_day: i64) -> rusqlite::Result<Ve
     .collect()
 }
 
-/// Drops entries of days before this one; the sums stay.
+/// Removes the entries from before a day. The sums remain.
 pub(super) fn forget(tx: &Transaction<'_>, before_day: i64) -> rusqlite::Result<()> {
     tx.prepare_cached("DELETE FROM ledger WHERE day < ?1 AND status <> 'open'")?
         .execute([before_day])?;

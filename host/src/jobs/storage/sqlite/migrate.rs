@@ -1,4 +1,4 @@
-//! The schema, grown by numbered steps. `user_version` says how many were taken.
+//! The migrations of the schema. `user_version` is the number of applied migrations.
 
 use std::cmp::Ordering;
 
@@ -7,30 +7,31 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::SqliteStore;
 use crate::jobs::storage::error::StoreError;
 
-/// Every step, in order; a step that was released is never changed.
-const STEPS: &[&str] = &[
+/// All migrations, in order. A released migration must not be changed.
+const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_jobs.sql"),
     include_str!("migrations/0002_simulated.sql"),
     include_str!("migrations/0003_sessions.sql"),
+    include_str!("migrations/0004_approvals.sql"),
 ];
 
-/// What a look at the schema gave.
+/// The schema of a database.
 enum Schema {
     Current,
     Older,
     Newer(i64),
-    /// Tables, but none of ours.
+    /// The database has tables of another program.
     Foreign,
 }
 
-/// The newest schema known here.
+/// Returns the newest schema version that this program supports.
 fn known() -> i64 {
-    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+    i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX)
 }
 
-/// Brings the schema up to date, whichever process comes first.
+/// Applies the missing migrations. Several processes may do this at the same time.
 pub(super) fn run(store: &SqliteStore) -> Result<(), StoreError> {
-    let schema = store.retry(|connection| look(connection))?;
+    let schema = store.retry(|connection| read_schema(connection))?;
     match schema {
         Schema::Current => Ok(()),
         Schema::Newer(found) => Err(newer(store, found)),
@@ -39,7 +40,7 @@ pub(super) fn run(store: &SqliteStore) -> Result<(), StoreError> {
             detail: "it is the database of another program".to_owned(),
         }),
         Schema::Older => store
-            .retry(step)?
+            .retry(apply_missing)?
             .map_or(Ok(()), |found| Err(newer(store, found))),
     }
 }
@@ -56,8 +57,8 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// One statement, so that both are seen at the same moment: another process may be making the tables.
-fn look(connection: &Connection) -> rusqlite::Result<Schema> {
+/// Reads version and tables in one statement, because another process may be creating the tables.
+fn read_schema(connection: &Connection) -> rusqlite::Result<Schema> {
     let (found, tables): (i64, bool) = connection.query_row(
         "SELECT user_version, EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version",
         [],
@@ -71,9 +72,9 @@ fn look(connection: &Connection) -> rusqlite::Result<Schema> {
     })
 }
 
-/// Takes the steps that are missing, in one transaction. Gives the version where it is newer than known.
-fn step(connection: &mut Connection) -> rusqlite::Result<Option<i64>> {
-    // The journal mode is kept in the file and cannot be changed inside a transaction.
+/// Applies the missing migrations in one transaction. Returns the version if it is newer than this program supports.
+fn apply_missing(connection: &mut Connection) -> rusqlite::Result<Option<i64>> {
+    // The journal mode is stored in the file and cannot be changed in a transaction.
     connection.pragma_update(None, "journal_mode", "WAL")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive)?;
     let found = version(&transaction)?;
@@ -81,7 +82,7 @@ fn step(connection: &mut Connection) -> rusqlite::Result<Option<i64>> {
         return Ok(Some(found));
     }
     let taken = usize::try_from(found).unwrap_or(0);
-    for sql in STEPS.iter().skip(taken) {
+    for sql in MIGRATIONS.iter().skip(taken) {
         transaction.execute_batch(sql)?;
     }
     transaction.pragma_update(None, "user_version", known())?;

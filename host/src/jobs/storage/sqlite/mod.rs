@@ -1,8 +1,8 @@
 //! The store in one SQLite file, shared by all processes of a user.
 //!
-//! Write-ahead logging lets readers go on while one writes. Writers begin with the write lock
-//! (`BEGIN IMMEDIATE`), so none finds out late that it cannot go on, and wait for each other here: a user
-//! never sees "busy" unless a process stands still with the lock in its hands.
+//! Write-ahead logging allows reads during a write. Write transactions take the write lock when they begin (`BEGIN
+//! IMMEDIATE`), so they never fail later because another process wrote, and they are retried while the lock is held.
+//! Users see [`StoreError::Busy`] only if a process is stopped while it holds the lock.
 
 mod jobs;
 mod ledger;
@@ -28,24 +28,24 @@ use crate::jobs::storage::rows::{
     SpendRow,
 };
 
-/// How long SQLite itself waits for a lock before it says "busy".
+/// How long SQLite waits for a lock before it returns an error.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a call is tried again after that. No transaction here takes more than some milliseconds, so
-/// whoever holds the lock for so long is stopped, not slow.
-const RETRY_FOR: Duration = Duration::from_secs(60);
-/// The longest pause between two tries, in milliseconds.
-const RETRY_PAUSE_MS: u64 = 25;
+/// How long an operation is retried after that. Transactions take milliseconds, so a process that holds the lock for
+/// this long is stopped.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest delay between two attempts, in milliseconds.
+const MAX_RETRY_DELAY_MS: u64 = 25;
 
-/// How sure a transaction must be to outlive a power cut. All outlive the death of the process.
+/// Whether a transaction survives a power failure. All transactions survive the end of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Durability {
-    /// Synced before it is done: whatever money hangs on.
+    /// Synced to disk before the call returns. Used for everything that affects money.
     Synced,
-    /// Synced with the next that is: progress, the limiter.
+    /// Synced together with the next synced transaction. Used for progress and the limiter.
     Lazy,
 }
 
-/// What tells one file from another, whatever they are called.
+/// Identifies a file independently of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -62,7 +62,7 @@ impl FileId {
         }
     }
 
-    /// Where files have no such number, only one that is gone is noticed.
+    /// Files have no such number on this platform, so only the removal of a file is detected.
     #[cfg(not(unix))]
     const fn of(_metadata: &std::fs::Metadata) -> Self {
         Self {
@@ -76,20 +76,20 @@ impl FileId {
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    /// Which file was opened; none in memory.
+    /// The opened file. `None` for a store in memory.
     file: Option<FileId>,
-    /// The secret of a store in memory; that of a file is kept beside it.
+    /// The secret of a store in memory. The secret of a file is stored beside it.
     secret: Uuid,
     connection: Mutex<Connection>,
 }
 
 impl SqliteStore {
-    /// Opens the database, making it or bringing it up to date where needed.
+    /// Opens the database. Creates it or applies migrations if needed.
     ///
     /// # Errors
-    /// When it cannot be opened, is damaged, or was written by a later version. It is not touched then.
+    /// If the database cannot be opened, is damaged, or was written by a newer version. It is not changed then.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        // SQLite gives its side files the mode of the database.
+        // SQLite creates its other files with the mode of the database.
         let made = private_file(path).and_then(|file| Ok(FileId::of(&file.metadata()?)));
         let file = made.map_err(|error| StoreError::Unusable {
             store: path.display().to_string(),
@@ -97,15 +97,15 @@ impl SqliteStore {
         })?;
         let connection = Connection::open(path).map_err(|error| classify(path, &error))?;
         let store = Self::prepare(path, Some(file), connection)?;
-        // Between the two it may have been replaced.
+        // The file may have been replaced in between.
         store.in_place()?;
         Ok(store)
     }
 
-    /// A store in memory, for when there is no folder to keep one in: it ends with the process.
+    /// Creates a store in memory.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// If the database cannot be created.
     pub fn in_memory() -> Result<Self, StoreError> {
         let path = Path::new(":memory:");
         let connection = Connection::open_in_memory().map_err(|error| classify(path, &error))?;
@@ -132,19 +132,19 @@ impl SqliteStore {
         Ok(store)
     }
 
-    /// Returns the store as messages name it.
+    /// Returns the name of the store in messages.
     fn name(&self) -> String {
         self.path.display().to_string()
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        // A panic in another thread rolled its transaction back; the connection is sound.
+        // A panic in another thread rolled back its transaction. The connection can still be used.
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs a call until it is not refused for being busy.
+    /// Runs a call and retries it while the database is busy.
     fn retry<T>(
         &self,
         mut call: impl FnMut(&mut Connection) -> rusqlite::Result<T>,
@@ -155,13 +155,15 @@ impl SqliteStore {
             match result {
                 Ok(value) => return Ok(value),
                 Err(error) if !is_busy(&error) => return Err(classify(&self.path, &error)),
-                Err(_) if begun.elapsed() >= RETRY_FOR => {
+                Err(_) if begun.elapsed() >= RETRY_TIMEOUT => {
                     return Err(StoreError::Busy {
                         store: self.name(),
                         waited: begun.elapsed(),
                     });
                 }
-                Err(_) => thread::sleep(Duration::from_millis(fastrand::u64(1..=RETRY_PAUSE_MS))),
+                Err(_) => {
+                    thread::sleep(Duration::from_millis(fastrand::u64(1..=MAX_RETRY_DELAY_MS)))
+                }
             }
         }
     }
@@ -235,10 +237,10 @@ fn classify(path: &Path, error: &rusqlite::Error) -> StoreError {
         Some(
             ErrorCode::DatabaseCorrupt
             | ErrorCode::NotADatabase
-            // A statement that does not fit the tables: they are not what they should be.
+            // SQL that does not match the tables: the tables are not as expected.
             | ErrorCode::Unknown,
         ) => StoreError::Corrupt { store, detail },
-        // A constraint, a size or a type that SQLite refuses, or, without a code, a conversion that rusqlite does.
+        // A violated constraint, a value that SQLite rejects, or, without a code, a failed conversion in rusqlite.
         _ => StoreError::Value { store, detail },
     }
 }
@@ -301,6 +303,10 @@ impl JobStore for SqliteStore {
 
     fn lookup(&self, id: &JobId) -> Result<Lookup, StoreError> {
         self.read(|tx| jobs::lookup(tx, id))
+    }
+
+    fn ids_beginning_with(&self, text: &str, limit: usize) -> Result<Vec<JobId>, StoreError> {
+        self.read(|tx| jobs::ids_beginning_with(tx, text, limit))
     }
 
     fn payload(&self, id: &JobId) -> Result<Option<Payload>, StoreError> {

@@ -1,4 +1,4 @@
-//! The sessions in SQLite.
+//! The HTTP sessions in SQLite.
 
 use rusqlite::{OptionalExtension as _, Transaction};
 
@@ -9,7 +9,7 @@ use crate::jobs::storage::rows::{SessionStore, StoredSession};
 
 impl SessionStore for SqliteStore {
     fn put_session(&self, session: &StoredSession, now: Millis) -> Result<(), StoreError> {
-        // Written by us alone, and read as a list again.
+        // Only this program writes the list, so it can always be serialized.
         let replay = serde_json::to_string(&session.replay).unwrap_or_default();
         self.write(Durability::Lazy, |tx| {
             tx.prepare_cached(

@@ -1,5 +1,5 @@
-//! The limiter's clock: slot i is at `max(now, slot[i - count] + window)`, in the order of asking, whichever
-//! process asks. A caller that ends while it waits leaves its slot to the next who asks.
+//! The slots of the rate limiter. Slot i begins at `max(now, slot[i - count] + window)`. Slots are taken in the order
+//! of the calls from all processes. The slot of a job that ended while it waited is reused.
 
 use rusqlite::{OptionalExtension, Transaction};
 
@@ -7,11 +7,11 @@ use crate::jobs::clock::Millis;
 use crate::jobs::model::JobId;
 use crate::jobs::storage::rows::{Rate, Slot};
 
-/// A last question so far in the future means that the clock was set back. What was given before counts no
-/// more then, or all callers would wait for as long as the clock went back.
+/// If the last call is later than this in the future, the clock was set back. Earlier slots are then ignored, because
+/// calls would otherwise wait for as long as the clock was set back.
 const CLOCK_SET_BACK_MS: i64 = 5_000;
 
-/// Takes the next slot, unless it is later than the caller can wait.
+/// Takes the next slot, unless it is later than `latest`.
 pub(super) fn take(
     tx: &Transaction<'_>,
     id: &JobId,
@@ -19,7 +19,7 @@ pub(super) fn take(
     now: Millis,
     latest: Millis,
 ) -> rusqlite::Result<Slot> {
-    if let Some(at) = left_over(tx, id, now, latest)? {
+    if let Some(at) = reuse_abandoned(tx, id, now, latest)? {
         return Ok(Slot::At(at));
     }
     let last: Option<(i64, i64)> = tx
@@ -38,7 +38,7 @@ pub(super) fn take(
         .prepare_cached("SELECT at FROM slot WHERE number = ?1")?
         .query_row([number - count], |row| row.get(0))
         .optional()?;
-    // The one just before keeps the order where there is no earlier one of the same window.
+    // The previous slot, to keep the order if there is no slot in the same window.
     let before: Option<i64> = tx
         .prepare_cached("SELECT at FROM slot WHERE number = ?1")?
         .query_row([number - 1], |row| row.get(0))
@@ -50,14 +50,14 @@ pub(super) fn take(
     }
     tx.prepare_cached("INSERT INTO slot (number, at, asked, job) VALUES (?1, ?2, ?3, ?4)")?
         .execute((number, at, now.0, id.as_str()))?;
-    // Those that are still to come stay, for they may be left over.
+    // Keep future slots, because they may be reused.
     tx.prepare_cached("DELETE FROM slot WHERE number <= ?1 AND at <= ?2")?
         .execute([number - count, now.0])?;
     Ok(Slot::At(Millis(at)))
 }
 
-/// Takes over the first slot to come whose job has ended or is gone: it cannot be used any more.
-fn left_over(
+/// Takes over the first future slot whose job has ended or was removed.
+fn reuse_abandoned(
     tx: &Transaction<'_>,
     id: &JobId,
     now: Millis,

@@ -23,6 +23,7 @@ pub use origin::{Origin, OriginError, Scheme};
 
 use super::token::{Digest, Token};
 use crate::jobs::clock::Millis;
+use crate::policy::Caller;
 
 /// The path of the liveness probe.
 pub const HEALTH: &str = "/__mcp/health";
@@ -76,6 +77,21 @@ pub enum Principal {
     Local,
     /// Whoever has the token with this digest.
     Bearer(Digest),
+}
+
+impl Principal {
+    /// Returns who makes a call over a transport, in a session where there is one.
+    #[must_use]
+    pub fn caller(&self, transport: &'static str, session: Option<String>) -> Caller {
+        Caller {
+            transport,
+            principal: match self {
+                Self::Local => "local".to_owned(),
+                Self::Bearer(digest) => format!("bearer:{}", digest.hex()),
+            },
+            session,
+        }
+    }
 }
 
 /// The gate's decision on a request.

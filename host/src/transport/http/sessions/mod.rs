@@ -32,6 +32,9 @@ pub use session::{Posted, Session};
 /// How long a request waits for the store. Only a restart needs what is stored.
 const STORE_WAIT: Duration = Duration::from_secs(5);
 
+/// Characters of a session's key by which it is named in logs.
+const SHOWN_CHARACTERS: usize = 16;
+
 /// The reason why there is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSession {
@@ -245,6 +248,9 @@ impl Sessions {
     ) -> Result<Arc<Session>, NoSession> {
         let (sender, incoming) = mpsc::channel(INCOMING);
         let stop = CancellationToken::new();
+        // The beginning of a digest of the id: enough to tell sessions apart, and nobody can use it.
+        let shown = key.chars().take(SHOWN_CHARACTERS).collect();
+        let caller = principal.caller("http", Some(shown));
         let session = Arc::new(Session::new(
             key.clone(),
             principal,
@@ -259,7 +265,7 @@ impl Sessions {
             make_room(&mut known, self.limits.sessions)?;
             known.insert(key, Arc::clone(&session));
         }
-        let channel = Channel::new(incoming, Arc::clone(&session) as _);
+        let channel = Channel::new(incoming, Arc::clone(&session) as _, caller);
         let leaving = self.leaving.child_token();
         let served = self.endpoint.serve(channel, start, leaving, stop.clone());
         let ended = stop.drop_guard();

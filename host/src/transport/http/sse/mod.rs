@@ -20,12 +20,14 @@ use super::limits::INCOMING;
 use super::log::Kind;
 use super::reply::{self, Body};
 use super::state::Http;
-use super::token::random_text;
+use super::token::{random_text, sha256_hex};
 use crate::rpc::{Envelope, ErrorReply, Received, encode};
 use registry::Pair;
 
 /// The path that messages are posted to.
 pub const MESSAGE: &str = "/message";
+/// Characters of a digest of a session's id by which it is named in logs.
+const SHOWN_CHARACTERS: usize = 16;
 /// The name of the session's id in its query.
 const SESSION: &str = "sessionId";
 
@@ -62,8 +64,10 @@ pub fn open(http: &Arc<Http>, method: &Method, principal: &Principal) -> Respons
         }
         pairs.insert(id.clone(), Arc::clone(&pair));
     }
+    let shown = sha256_hex(&id).chars().take(SHOWN_CHARACTERS).collect();
+    let caller = principal.caller("sse", Some(shown));
     let stop = CancellationToken::new();
-    let channel = Channel::new(incoming, Arc::clone(&pair) as _);
+    let channel = Channel::new(incoming, Arc::clone(&pair) as _, caller);
     let leaving = http.leaving.child_token();
     let served = http
         .endpoint

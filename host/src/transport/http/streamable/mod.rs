@@ -60,7 +60,7 @@ async fn post(
         Err(error) => return reply::rpc_error(StatusCode::BAD_REQUEST, &error),
     };
     match Era::of(headers, &envelope) {
-        Era::Stateless => stateless::post(http, headers, accept, envelope).await,
+        Era::Stateless => stateless::post(http, headers, principal, accept, envelope).await,
         Era::Session => session::post(http, headers, principal, accept, envelope).await,
     }
 }

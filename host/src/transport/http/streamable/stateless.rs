@@ -15,6 +15,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::super::channel::{Channel, Incoming, Sink};
 use super::super::endpoint::Start;
 use super::super::events::{self, Style};
+use super::super::gate::Principal;
 use super::super::limits::ANSWER_AS_JSON;
 use super::super::log::{Event, Kind, Log, Next, Reader, Resume};
 use super::super::metrics::ToolCall;
@@ -28,6 +29,7 @@ use crate::rpc::{Connection, Envelope, ErrorReply, Received, encode};
 pub async fn post(
     http: &Arc<Http>,
     headers: &HeaderMap,
+    principal: &Principal,
     accept: Accept,
     envelope: Envelope,
 ) -> Response<Body> {
@@ -41,7 +43,7 @@ pub async fn post(
         return reply::empty(StatusCode::ACCEPTED);
     }
     match read(http, headers, envelope) {
-        Ok((message, call)) => serve(http, accept, message, call).await,
+        Ok((message, call)) => serve(http, principal, accept, message, call).await,
         Err((status, error)) => reply::rpc_error(status, &error),
     }
 }
@@ -142,6 +144,7 @@ impl Sink for Outlet {
 
 async fn serve(
     http: &Arc<Http>,
+    principal: &Principal,
     accept: Accept,
     message: ClientJsonRpcMessage,
     call: Option<ToolCall>,
@@ -166,7 +169,11 @@ async fn serve(
     });
     let stop = CancellationToken::new();
     let leaving = http.leaving.child_token();
-    let channel = Channel::new(incoming, Arc::clone(&outlet) as _);
+    let channel = Channel::new(
+        incoming,
+        Arc::clone(&outlet) as _,
+        principal.caller("http", None),
+    );
     let served = http
         .endpoint
         .serve(channel, Start::Direct(None), leaving, stop.clone());
