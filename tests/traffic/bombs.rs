@@ -41,7 +41,8 @@ fn compressed_bombs_end_in_a_named_limit() {
     assert!(zeros.len() / thousand.len() >= 1000, "{}", thousand.len());
     let brotli = engine().decode(BROTLI).unwrap();
     let cases = [
-        ("gzip", thousand.clone(), "ratio-limit"),
+        ("gzip", gzip(&zeros[..4 << 20]), "ratio-limit"),
+        ("gzip", thousand.clone(), "size-limit"),
         ("br", brotli, "ratio-limit"),
         ("zstd", ZSTD_WINDOW.to_vec(), "window-limit"),
         ("gzip, gzip", gzip(&thousand), "ratio-limit"),
@@ -105,4 +106,31 @@ fn a_large_base64_body_is_cut_and_the_file_goes_on() {
     assert!(((8 << 20)..(9 << 20)).contains(&size), "{size}");
     let warnings = value["report"]["warnings"].to_string();
     assert!(warnings.contains("cut"), "{warnings}");
+}
+
+#[test]
+fn an_exchange_of_nothing_but_secrets_costs_itself_alone() {
+    let form = "token=a&".repeat(1 << 20);
+    let request = format!(
+        "POST / HTTP/1.1\r\nHost: a.example\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n{form}"
+    );
+    let hostile = format!(
+        "<item><url><![CDATA[https://a.example/]]></url><request base64=\"true\"><![CDATA[{}]]></request></item>\n",
+        engine().encode(request)
+    );
+    let good = item("identity", b"good");
+    let file = format!("<items burpVersion=\"2026.1\">\n{good}{hostile}{good}</items>\n");
+    let ran = inspect_bytes(file.as_bytes(), &["--json"]);
+    let value = ran.json();
+    let exchanges = value["exchanges"].as_array().unwrap();
+    assert_eq!(exchanges.len(), 3, "{}", ran.err);
+    for good in [0, 2] {
+        assert_eq!(exchanges[good]["status"], 200, "{}", exchanges[good]);
+    }
+    // It is shown without its secrets, or named with the bound that it exceeded.
+    let kind = exchanges[1]["failed"]["kind"].as_str();
+    let bounds = ["sandbox-memory", "sandbox-output", "sandbox-cpu"];
+    assert!(kind.is_none_or(|kind| bounds.contains(&kind)), "{kind:?}");
+    assert_eq!(ran.code, Some(i32::from(kind.is_some())), "{}", ran.err);
+    assert!(!ran.out.contains("token=a"), "a secret is shown");
 }

@@ -97,7 +97,7 @@ fn a_file_that_cannot_be_opened_is_bad_usage() {
         (vec!["."], ". is a folder"),
         (vec![], "<FILE>"),
         (vec!["a.har", "--redaction", "some"], "balanced"),
-        (vec!["a.har", "--exchange", "-1"], "--exchange"),
+        (vec!["a.har", "--exchange", "first"], "--exchange"),
     ] {
         let all = [vec!["traffic", "inspect"], arguments].concat();
         let ran = world.run(&all);

@@ -203,6 +203,10 @@ fn equal_values_have_equal_placeholders_and_another_key_in_another_run() {
         let mut found: Vec<String> = Vec::new();
         for exchange in value["exchanges"].as_array().unwrap() {
             for one in exchange["redacted"].as_array().unwrap() {
+                // Every cookie is taken for a secret; this one has a value of its own.
+                if one["name"] == "theme" {
+                    continue;
+                }
                 let placeholder = one["placeholder"].as_str().unwrap();
                 let digits = placeholder
                     .trim_end_matches('}')
