@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use glovebox::jobs::Micros;
-use glovebox::mcp::Families;
+use glovebox::mcp::FAMILIES;
 use glovebox::policy::Rules;
 use serde_json::{Value, json};
 
@@ -232,7 +232,7 @@ fn costly() -> Rules {
 
 #[test]
 fn in_the_older_era_the_call_waits_for_the_answer() {
-    let server = InProcess::start(Families::default(), &costly(), Duration::from_secs(60));
+    let server = InProcess::start(FAMILIES, &costly(), Duration::from_secs(60));
     let mut pipes = server.pipes();
     pipes.initialize(elicits());
     let approved = answered(&mut pipes, Some(yes()["approval"].clone()));
@@ -260,7 +260,7 @@ fn in_the_older_era_the_call_waits_for_the_answer() {
 
 #[test]
 fn an_answer_that_does_not_come_in_time_buys_nothing_and_neither_does_one_that_comes_late() {
-    let server = InProcess::start(Families::default(), &costly(), Duration::from_millis(300));
+    let server = InProcess::start(FAMILIES, &costly(), Duration::from_millis(300));
     let mut pipes = server.pipes();
     pipes.initialize(elicits());
     let id = pipes.request(
@@ -285,7 +285,7 @@ fn an_answer_that_does_not_come_in_time_buys_nothing_and_neither_does_one_that_c
 
 #[test]
 fn a_client_that_vanishes_before_it_answers_buys_nothing() {
-    let server = InProcess::start(Families::default(), &costly(), Duration::from_secs(60));
+    let server = InProcess::start(FAMILIES, &costly(), Duration::from_secs(60));
     let mut pipes = server.pipes();
     pipes.initialize(elicits());
     pipes.request(

@@ -167,6 +167,14 @@ struct Part {
     lines: u64,
 }
 
+/// The files of a log, opened at one moment.
+struct OpenLog {
+    /// The files with lines, oldest first.
+    parts: Vec<Part>,
+    /// What `head.json` says.
+    head: Option<Head>,
+}
+
 /// Checks a log. `Ok(Ok(_))` is one without a fault; a log that does not exist has no events.
 ///
 /// # Errors
@@ -176,7 +184,7 @@ pub fn verify(
     key: Option<&ChainKey>,
     expected: Option<Expected>,
 ) -> Result<Result<Verified, Fault>, AuditError> {
-    let Some((parts, head)) = open(dir)? else {
+    let Some(OpenLog { parts, head }) = open(dir)? else {
         return Ok(missing(dir, expected));
     };
     let head_seq = head.as_ref().map_or(0, |head| head.seq);
@@ -208,7 +216,7 @@ fn missing(dir: &AuditDir, expected: Option<Expected>) -> Result<Verified, Fault
 }
 
 /// Opens all files at one moment, under the lock, so that writers are held up for that moment alone.
-fn open(dir: &AuditDir) -> Result<Option<(Vec<Part>, Option<Head>)>, AuditError> {
+fn open(dir: &AuditDir) -> Result<Option<OpenLog>, AuditError> {
     if !dir.lock().exists() && !dir.current().exists() {
         return Ok(None);
     }
@@ -236,7 +244,7 @@ fn open(dir: &AuditDir) -> Result<Option<(Vec<Part>, Option<Head>)>, AuditError>
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(AuditError::file(&dir.head(), error)),
     };
-    Ok(Some((parts, head)))
+    Ok(Some(OpenLog { parts, head }))
 }
 
 struct Check<'a> {
