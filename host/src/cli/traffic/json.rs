@@ -79,9 +79,9 @@ impl Output for JsonOutput {
         let mut exchange = exchange_of(inspected);
         let findings: Vec<Value> = inspected.findings.iter().map(finding_of).collect();
         let messages = inspected.exchange.web_socket.iter().map(message_of);
-        exchange["findings"] = findings.into();
-        exchange["websocket"] = messages.collect::<Vec<_>>().into();
-        exchange["messages"] = serde_json::from_str(&shown.text).unwrap_or(Value::Null);
+        set(&mut exchange, "findings", findings.into());
+        set(&mut exchange, "websocket", messages.collect::<Vec<_>>().into());
+        set(&mut exchange, "messages", serde_json::from_str(&shown.text).unwrap_or(Value::Null));
         let head = self.head(None);
         Ok(vec![format!("{head},\"exchange\":{exchange}}}")])
     }
@@ -191,8 +191,8 @@ fn replacement_of(replacement: &Replacement) -> Value {
 
 fn found_of(found: &Found) -> Value {
     let mut finding = finding_of(&found.finding);
-    finding["exchange"] = found.exchange.into();
-    finding["count"] = found.count.into();
+    set(&mut finding, "exchange", found.exchange.into());
+    set(&mut finding, "count", found.count.into());
     finding
 }
 
@@ -237,4 +237,11 @@ fn tally_of(tally: &Tally) -> Value {
         "first_index": tally.first_index,
         "detail": tally.detail,
     })
+}
+
+/// Sets a member of an object.
+fn set(object: &mut Value, name: &str, value: Value) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
 }
