@@ -44,6 +44,7 @@ mod streams;
 mod support;
 mod surroundings;
 mod terminal;
+mod terminal_layout;
 mod traffic;
 mod traps;
 mod upstream;

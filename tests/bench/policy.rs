@@ -144,7 +144,7 @@ fn service(folder: &Path, audit: Option<Recorder>) -> Service {
         ask_within: Duration::from_secs(1),
     };
     let control = Arc::new(Control::new(policy(), audit));
-    Service::new(jobs, control, Families(&[FAMILY]), config)
+    Service::new(jobs, control, config)
 }
 
 /// The times of calls over a pipe.
@@ -152,7 +152,12 @@ fn calls(runtime: &tokio::runtime::Runtime, service: &Service) -> Vec<Duration> 
     let (theirs, mut input) = std::io::pipe().unwrap();
     let (output, ours) = std::io::pipe().unwrap();
     let transport = Stdio::over(BufReader::new(theirs), ours).unwrap();
-    let server = Server::new(service.clone(), Caller::stdio(), transport.ended());
+    let server = Server::new(
+        service.clone(),
+        Families(&[FAMILY]),
+        Caller::stdio(),
+        transport.ended(),
+    );
     runtime.spawn(async move {
         Guarded(server)
             .serve(transport)

@@ -65,9 +65,11 @@ async function check(name, era) {
   assert.equal(await paid(), before + 1);
   done(`${name}: a client that cannot ask`);
 
+  // In the newer era the time-out of a call does not count while the person is asked.
   const silent = await connect(era, 'silent');
-  await assert.rejects(silent.callTool(query, { timeout: 1000 }));
-  assert.equal(silent.asked.length, 1);
+  const call = silent.callTool(query, { timeout: 1000 }).then(() => 'answered', () => 'failed');
+  while (silent.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  if (era !== newer) assert.equal(await call, 'failed');
   await silent.close();
   assert.equal(await paid(), before + 1);
   done(`${name}: time out and vanish`);

@@ -735,9 +735,12 @@ fn what_cannot_be_served_is_said() {
     let world = World::new();
     let server = Serve::start(&world, &[]);
     let taken = format!("127.0.0.1:{}", server.port);
+    // Another user's server: its token is not known here.
+    let ran = World::new().run(&["serve", "--simulate", "--listen", &taken]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("cannot listen"), "{ran:?}");
     for (args, code, said) in [
-        (&["--listen", taken.as_str()][..], 1, "cannot listen"),
-        (&["--listen", "0.0.0.0:0"], 2, "--external"),
+        (&["--listen", "0.0.0.0:0"][..], 2, "--external"),
         (&["--listen", "nonsense"], 2, "HOST:PORT"),
         (&["--allowed-origin", "app.example"], 2, "http://"),
         (&["--allowed-origin", "https://app.example/path"], 2, "path"),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use glovebox::jobs::clock::{Clock as _, Millis, WallClock};
 use glovebox::transport::http::gate::Host;
-use glovebox::transport::http::proof::{PROOF, ProofAddress, proof};
+use glovebox::transport::http::gate::proof::{PROOF, ProofAddress, proof};
 use glovebox::transport::http::token::Token;
 use serde_json::{Value, json};
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use glovebox::jobs::Micros;
-use glovebox::mcp::Families;
+use glovebox::mcp::FAMILIES;
 use glovebox::policy::Rules;
 use serde_json::{Value, json};
 
-use super::client::{Place, Session, modern_params};
+use super::client::{Place, Session, modern_params, post};
 use super::unsafe_tools::{InProcess, Pipes, rules};
 use crate::http::client::{Connection, exchange, modern as modern_headers, request};
 use crate::support::server::{Server, Simulator, text};
@@ -142,7 +142,7 @@ fn replays_at_the_same_moment_buy_one_call() {
     let simulator = Simulator::start("0");
     let place = Place::with_upstream(&simulator.url);
     let serve = place.serve(&LIMIT);
-    let post = |responses: Option<(&str, Value)>| {
+    let call = |responses: Option<(&str, Value)>| {
         let mut params = modern_params(elicits(), "answers", query("at once"));
         if let Some((state, responses)) = responses {
             params["requestState"] = json!(state);
@@ -150,13 +150,12 @@ fn replays_at_the_same_moment_buy_one_call() {
         }
         let body = request(1, "tools/call", params);
         let headers = modern_headers("tools/call", "answers");
-        let (_, body) = exchange(serve.port, "POST", "/mcp", &headers, &body);
-        crate::http::client::answer_of(&body)["result"].clone()
+        post(serve.port, &headers, &body)["result"].clone()
     };
-    let approved = state(&post(None));
+    let approved = state(&call(None));
     let results: Vec<Value> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..16)
-            .map(|_| scope.spawn(|| post(Some((&approved, yes())))))
+            .map(|_| scope.spawn(|| call(Some((&approved, yes())))))
             .collect();
         threads
             .into_iter()
@@ -179,7 +178,7 @@ fn with_a_bearer_another_token_cannot_use_an_approval() {
         let token = std::fs::read_to_string(place.path().join("state/token")).unwrap();
         format!("Bearer {}", token.trim())
     };
-    let post = |bearer: &str, state: Option<&str>| {
+    let call = |bearer: &str, state: Option<&str>| {
         let mut params = modern_params(elicits(), "answers", query("mine"));
         if let Some(state) = state {
             params["requestState"] = json!(state);
@@ -187,19 +186,12 @@ fn with_a_bearer_another_token_cannot_use_an_approval() {
         }
         let mut headers = modern_headers("tools/call", "answers").to_vec();
         headers.push(("authorization", bearer));
-        let (_, body) = exchange(
-            serve.port,
-            "POST",
-            "/mcp",
-            &headers,
-            &request(1, "tools/call", params),
-        );
-        crate::http::client::answer_of(&body)["result"].clone()
+        post(serve.port, &headers, &request(1, "tools/call", params))["result"].clone()
     };
-    let approved = state(&post(&token(), None));
+    let approved = state(&call(&token(), None));
     let renewed = place.command(&["token", "new"]).output().unwrap();
     assert!(renewed.status.success());
-    let refused = post(&token(), Some(&approved));
+    let refused = call(&token(), Some(&approved));
     assert!(
         text(&refused).contains("not given for this call by this client"),
         "{refused}"
@@ -240,7 +232,7 @@ fn costly() -> Rules {
 
 #[test]
 fn in_the_older_era_the_call_waits_for_the_answer() {
-    let server = InProcess::start(Families::default(), &costly(), Duration::from_secs(60));
+    let server = InProcess::start(FAMILIES, &costly(), Duration::from_secs(60));
     let mut pipes = server.pipes();
     pipes.initialize(elicits());
     let approved = answered(&mut pipes, Some(yes()["approval"].clone()));
@@ -268,7 +260,7 @@ fn in_the_older_era_the_call_waits_for_the_answer() {
 
 #[test]
 fn an_answer_that_does_not_come_in_time_buys_nothing_and_neither_does_one_that_comes_late() {
-    let server = InProcess::start(Families::default(), &costly(), Duration::from_millis(300));
+    let server = InProcess::start(FAMILIES, &costly(), Duration::from_millis(300));
     let mut pipes = server.pipes();
     pipes.initialize(elicits());
     let id = pipes.request(
@@ -293,7 +285,7 @@ fn an_answer_that_does_not_come_in_time_buys_nothing_and_neither_does_one_that_c
 
 #[test]
 fn a_client_that_vanishes_before_it_answers_buys_nothing() {
-    let server = InProcess::start(Families::default(), &costly(), Duration::from_secs(60));
+    let server = InProcess::start(FAMILIES, &costly(), Duration::from_secs(60));
     let mut pipes = server.pipes();
     pipes.initialize(elicits());
     pipes.request(

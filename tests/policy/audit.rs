@@ -203,6 +203,26 @@ fn an_unfinished_last_line_is_closed_by_the_next_writer() {
 }
 
 #[test]
+fn a_last_line_that_lacks_nothing_but_its_end_is_closed_too() {
+    let state = tempfile::tempdir().unwrap();
+    let log = open(state.path(), None, 1 << 20).unwrap();
+    let audit = AuditDir::of_state(state.path());
+    for number in 0..3 {
+        log.append(&event(number)).unwrap();
+    }
+    let head = std::fs::read(audit.head()).unwrap();
+    log.append(&event(3)).unwrap();
+    // As a process leaves it that dies within the write, before it writes the head.
+    let text = std::fs::read_to_string(audit.current()).unwrap();
+    std::fs::write(audit.current(), text.trim_end()).unwrap();
+    std::fs::write(audit.head(), head).unwrap();
+    let other = open(state.path(), None, 1 << 20).unwrap();
+    assert_eq!(other.append(&event(4)).unwrap(), 5);
+    let verified = whole(state.path(), None);
+    assert_eq!((verified.events, verified.last), (5, 5));
+}
+
+#[test]
 fn a_chain_with_a_key_needs_that_key() {
     let state = tempfile::tempdir().unwrap();
     let (key, other) = (state.path().join("key"), state.path().join("other"));

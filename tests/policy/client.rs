@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::http::client::{Connection, answer_of, exchange, notification, request};
+use crate::http::client::{Connection, exchange, notification, request};
 use crate::http::program::Serve;
 use crate::support::server::{Server, modern, program};
 
@@ -198,9 +198,7 @@ impl Session {
                 http.next += 1;
                 let body = request(http.next, method, params);
                 let headers = [("mcp-session-id", http.id.as_str())];
-                let (head, body) = exchange(http.port, "POST", "/mcp", &headers, &body);
-                assert_eq!(head.status, 200, "{body}");
-                answer_of(&body)
+                post(http.port, &headers, &body)
             }
             Self::Sse(sse) => {
                 sse.next += 1;
@@ -266,6 +264,23 @@ impl Session {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Posts a request and gives its reply, whether that comes as JSON or on a stream.
+pub fn post(port: u16, headers: &[(&str, &str)], body: &str) -> Value {
+    let mut connection = Connection::open(port);
+    connection.send("POST", "/mcp", headers, body);
+    let head = connection.head();
+    assert_eq!(head.status, 200);
+    if !head.is_stream() {
+        return serde_json::from_str(&connection.body(&head)).unwrap();
+    }
+    loop {
+        let (_, message) = connection.message().unwrap();
+        if message.get("method").is_none() {
+            return message;
         }
     }
 }

@@ -91,6 +91,7 @@ const FAMILIES: Families = Families(&[FAMILY]);
 pub struct InProcess {
     pub runtime: tokio::runtime::Runtime,
     pub service: Service,
+    families: Families,
     pub folder: tempfile::TempDir,
     pub simulator: Simulator,
 }
@@ -124,7 +125,8 @@ impl InProcess {
             ask_within,
         };
         Self {
-            service: Service::new(jobs, Arc::new(control), families, config),
+            service: Service::new(jobs, Arc::new(control), config),
+            families,
             runtime,
             folder,
             simulator,
@@ -143,7 +145,12 @@ impl InProcess {
         let (theirs, input) = std::io::pipe().unwrap();
         let (output, ours) = std::io::pipe().unwrap();
         let transport = Stdio::over(BufReader::new(theirs), ours).unwrap();
-        let server = Server::new(self.service.clone(), Caller::stdio(), transport.ended());
+        let server = Server::new(
+            self.service.clone(),
+            self.families,
+            Caller::stdio(),
+            transport.ended(),
+        );
         self.runtime.spawn(async move {
             Guarded(server)
                 .serve(transport)
@@ -175,7 +182,7 @@ impl InProcess {
             tls: None,
             host: Host::V4(Ipv4Addr::LOCALHOST),
         };
-        let tools = Arc::new(Tools(self.service.clone()));
+        let tools = Arc::new(Tools(self.service.clone(), self.families));
         let http = Http::new(config, port, tools, None, Arc::new(WallClock));
         self.runtime.spawn(listener::serve(Arc::new(http), sockets));
         port
@@ -192,7 +199,7 @@ fn recorder(state: PathBuf) -> Recorder {
     Recorder::new(log.unwrap(), Arc::new(WallClock), OnFailure::Deny)
 }
 
-struct Tools(Service);
+struct Tools(Service, Families);
 
 impl Endpoint for Tools {
     fn serve(
@@ -203,14 +210,14 @@ impl Endpoint for Tools {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
         let caller = channel.caller().clone();
-        let server = Guarded(Server::new(self.0.clone(), caller, leaving));
+        let server = Guarded(Server::new(self.0.clone(), self.1, caller, leaving));
         run(server, channel, start, stop).boxed()
     }
 
     fn gate_denied(&self, _reason: &'static str) {}
 
     fn input_schema(&self, tool: &str) -> Option<Arc<JsonObject>> {
-        let (_, tool) = self.0.families().tool(tool)?;
+        let (_, tool) = self.1.tool(tool)?;
         Some(tool.listed(false).input_schema)
     }
 

@@ -7,6 +7,7 @@
 mod bindings;
 mod calls;
 pub mod cost;
+pub mod cost_line;
 mod parser;
 mod partial;
 mod progress;

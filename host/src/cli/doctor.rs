@@ -15,7 +15,7 @@ use super::{jobs_setup, operator, output, serve, stderr};
 use crate::answers::{Answers, Mode, Question, cost};
 use crate::exit::Exit;
 use crate::jobs::Call;
-use crate::mcp::Families;
+use crate::mcp::FAMILIES;
 use crate::policy::{self, DEFAULT_PLACES, Policy};
 use crate::sandbox::Sandbox;
 use crate::settings::{PolicyFlags, PolicySettings, Settings, SettingsError};
@@ -384,7 +384,7 @@ fn policy_check(policy: Result<&PolicySettings, &SettingsError>) -> Check {
         Ok(policy) => policy.rules(DEFAULT_PLACES),
         Err(error) => return bad(NAME, error.to_string()),
     };
-    match Policy::new(&Families::default().facts(), &rules) {
+    match Policy::new(&FAMILIES.facts(), &rules) {
         Ok(policy) => good(NAME, format!("{} tools are listed", policy.listed().len())),
         Err(error) => bad(NAME, error.to_string()),
     }

@@ -12,16 +12,12 @@ use super::output;
 use super::render::{Renderer, Terminal};
 use super::terminal::{escape_for_terminal, escape_json_for_terminal};
 use crate::answers::Answers;
+use crate::answers::cost_line::marked_as_simulated;
 use crate::exit::Exit;
 use crate::jobs::{Job, Rendered, State};
 
 /// Stands where the answer would be, if a reply that was paid for has none.
 const NO_ANSWER: &str = "No answer came.";
-/// Marks a cost that is no real money.
-const SIMULATED: &str = " (simulated)";
-/// The beginning of the component's line about the cost, in plain text and in Markdown.
-const COST_LINES: [&str; 2] = ["Cost: ", "*Cost: "];
-
 /// Which form of an outcome is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -153,18 +149,10 @@ fn with_note_of_no_answer(job: &Job, rendered: &Rendered, text: &str) -> String 
 
 /// Marks the line about the cost where that is no real money.
 fn with_mark(job: &Job, text: &str) -> String {
-    let (before, last) = text.rsplit_once('\n').unwrap_or(("", text));
-    if !job.simulated || !COST_LINES.iter().any(|start| last.starts_with(start)) {
-        return text.to_owned();
-    }
-    let marked = match last.strip_suffix('*') {
-        Some(last) => format!("{last}{SIMULATED}*"),
-        None => format!("{last}{SIMULATED}"),
-    };
-    if before.is_empty() {
-        marked
+    if job.simulated {
+        marked_as_simulated(text)
     } else {
-        format!("{before}\n{marked}")
+        text.to_owned()
     }
 }
 

@@ -11,7 +11,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::output;
 use super::server::ServerKind;
 use crate::jobs::clock::{Clock, WallClock};
-use crate::mcp::Families;
+use crate::mcp::FAMILIES;
 use crate::policy::audit::{AuditConfig, AuditDir, AuditLog, OnFailure, ROTATE_BYTES, Recorder};
 use crate::policy::{Control, Policy, Situation};
 use crate::settings::{PolicyFlags, PolicySettings, Settings};
@@ -27,20 +27,15 @@ pub fn control(
     settings: &Settings,
     policy_settings: &PolicySettings,
     kind: &ServerKind,
-    families: Families,
 ) -> Result<Control, String> {
-    let policy = policy(policy_settings, kind, families)?;
+    let policy = policy(policy_settings, kind)?;
     let audit = audit(settings, policy_settings, kind)?;
     Ok(Control::new(policy, audit))
 }
 
-fn policy(
-    settings: &PolicySettings,
-    kind: &ServerKind,
-    families: Families,
-) -> Result<Policy, String> {
+fn policy(settings: &PolicySettings, kind: &ServerKind) -> Result<Policy, String> {
     let rules = settings.rules(kind.places);
-    Policy::new(&families.facts(), &rules).map_err(|error| error.to_string())
+    Policy::new(&FAMILIES.facts(), &rules).map_err(|error| error.to_string())
 }
 
 /// Opens the audit log, where there is one.
@@ -76,7 +71,6 @@ pub fn reload(
     settings: &Settings,
     flags: &PolicyFlags,
     kind: &ServerKind,
-    families: Families,
     control: Arc<Control>,
 ) -> DropGuard {
     let stop = CancellationToken::new();
@@ -84,7 +78,6 @@ pub fn reload(
         settings: settings.clone(),
         flags: flags.clone(),
         places: kind.places,
-        families,
         control,
     };
     tokio::spawn(stop.clone().run_until_cancelled_owned(reload.run()));
@@ -95,7 +88,6 @@ struct Reload {
     settings: Settings,
     flags: PolicyFlags,
     places: usize,
-    families: Families,
     control: Arc<Control>,
 }
 
@@ -125,7 +117,7 @@ impl Reload {
             .map_err(|error| error.to_string())
             .and_then(|settings| {
                 let rules = settings.rules(self.places);
-                Policy::new(&self.families.facts(), &rules).map_err(|error| error.to_string())
+                Policy::new(&FAMILIES.facts(), &rules).map_err(|error| error.to_string())
             });
         let problem = policy.as_ref().err().cloned();
         if !self.control.apply(policy).await {

@@ -1,6 +1,7 @@
 //! `glovebox run`: a WASI 0.2 command component in the sandbox.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
@@ -71,14 +72,8 @@ impl Run {
             None
         };
         let (origin, key) = match &simulator {
-            Some(simulator) => (Origin::parse(&simulator.url())?, Some(ApiKey::simulated())),
-            None => match settings.key() {
-                Ok(key) => (settings.upstream.value.clone(), Some(key)),
-                Err(error) => {
-                    output::messages(&format!("glovebox run: {error}"));
-                    return Ok(Exit::Key);
-                }
-            },
+            Some(simulator) => (Origin::parse(&simulator.url())?, Ok(ApiKey::simulated())),
+            None => (settings.upstream.value.clone(), settings.key()),
         };
         let calls = match external_calls(settings, simulator.is_some()) {
             Ok(calls) => calls,
@@ -88,22 +83,26 @@ impl Run {
             }
         };
         let console = Arc::new(RunConsole::of_process());
+        let admission = Arc::new(RunAdmission {
+            calls,
+            unconfirmed_over: self.confirm.unconfirmed_over(settings),
+            no_key: key.as_ref().err().cloned(),
+            refused_for_key: AtomicBool::new(false),
+        });
         let run = wasi::Run {
             sandbox: jobs_setup::sandbox(),
             component: component.into(),
             arguments: command.collect(),
             origin,
-            key,
+            // Without a key no request is admitted, so what stands in its place is never sent.
+            key: Some(key.unwrap_or_else(|_| ApiKey::simulated())),
             proxy: settings.proxy.clone(),
             limits: RunLimits {
                 requests: self.max_requests,
                 total: Duration::from_secs(self.max_seconds),
                 ..RunLimits::default()
             },
-            admission: Arc::new(RunAdmission {
-                calls,
-                unconfirmed_over: self.confirm.unconfirmed_over(settings),
-            }),
+            admission: Arc::<RunAdmission>::clone(&admission),
             console: Arc::<RunConsole>::clone(&console),
         };
         let ended = tokio::select! {
@@ -118,6 +117,7 @@ impl Run {
         console.finish();
         Ok(match ended {
             Ok(GuestExit::Success) => Exit::Done,
+            Ok(GuestExit::Failure) if admission.is_refused_for_key() => Exit::Key,
             Ok(GuestExit::Failure) => Exit::Failed,
             Err(error) => {
                 console.report(&error.to_string());

@@ -2,6 +2,8 @@
 
 mod reserve;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
@@ -9,6 +11,7 @@ use self::reserve::reservation;
 use super::confirm::refusal;
 use super::output;
 use crate::jobs::{ExternalCall, ExternalCalls, JobsError, Micros};
+use crate::upstream::KeyError;
 use crate::wasi::{AdmitFuture, AdmittedRequest, OutgoingRequest, RequestAdmission, SettleFuture};
 
 /// The tool of such calls in the ledger.
@@ -23,6 +26,18 @@ pub struct RunAdmission {
     pub calls: ExternalCalls,
     /// The cost above which a request is refused, because nobody confirmed it.
     pub unconfirmed_over: Option<Micros>,
+    /// The reason why there is no key, if there is none: then no request is admitted.
+    pub no_key: Option<KeyError>,
+    /// Whether a request was refused for want of a key.
+    pub refused_for_key: AtomicBool,
+}
+
+impl RunAdmission {
+    /// Returns whether a request was refused because there is no key.
+    #[must_use]
+    pub fn is_refused_for_key(&self) -> bool {
+        self.refused_for_key.load(Ordering::Relaxed)
+    }
 }
 
 #[derive(Debug)]
@@ -31,6 +46,10 @@ struct RunRequest(ExternalCall);
 impl RequestAdmission for RunAdmission {
     fn admit<'a>(&'a self, request: OutgoingRequest<'a>, deadline: Instant) -> AdmitFuture<'a> {
         Box::pin(async move {
+            if let Some(error) = &self.no_key {
+                self.refused_for_key.store(true, Ordering::Relaxed);
+                return Err(error.to_string());
+            }
             let (mode, estimate) = reservation(&request);
             if let Some(limit) = self.unconfirmed_over.filter(|limit| estimate > *limit) {
                 return Err(refusal(estimate, limit));

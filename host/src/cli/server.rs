@@ -9,9 +9,7 @@ use tokio_util::sync::DropGuard;
 use super::jobs_setup::{self, CommandJobs};
 use super::{operator, output, signals};
 use crate::exit::Exit;
-use crate::mcp::{
-    Config, Families, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service, Structured,
-};
+use crate::mcp::{Config, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service, Structured};
 use crate::policy::Reach;
 use crate::policy::audit::{Event, Kind};
 use crate::settings::{PolicyFlags, PolicySettings, Settings};
@@ -117,20 +115,19 @@ impl Server {
         settings: &Settings,
         kind: ServerKind,
     ) -> anyhow::Result<Result<Self, String>> {
-        let families = Families::default();
         let policy = match settings.policy(&args.policy) {
             Ok(policy) => policy,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        let control = match operator::control(settings, &policy, &kind, families) {
+        let control = match operator::control(settings, &policy, &kind) {
             Ok(control) => Arc::new(control),
             Err(problem) => return Ok(Err(problem)),
         };
         let jobs = jobs_setup::open(settings).await?;
         let config = config(args, settings, &policy, &jobs, &kind);
-        let service = Service::new(jobs.jobs.clone(), Arc::clone(&control), families, config);
+        let service = Service::new(jobs.jobs.clone(), Arc::clone(&control), config);
         control.record(Event::new(Kind::ServerStarted)).await;
-        let reload = operator::reload(settings, &args.policy, &kind, families, control);
+        let reload = operator::reload(settings, &args.policy, &kind, control);
         Ok(Ok(Self {
             service,
             _jobs: jobs,

@@ -9,7 +9,7 @@ use rmcp::service::ServerInitializeError;
 use super::output;
 use super::server::{Server, ServerArgs, ServerKind};
 use crate::exit::Exit;
-use crate::mcp::{self, Guarded, Runs};
+use crate::mcp::{self, FAMILIES, Guarded, Runs};
 use crate::policy::{Caller, DEFAULT_PLACES, Reach};
 use crate::settings::Settings;
 use crate::transport::stdio;
@@ -53,7 +53,12 @@ impl Stdio {
             }
         };
         let caller = Caller::stdio();
-        let handler = mcp::Server::new(server.service().clone(), caller, transport.ended());
+        let handler = mcp::Server::new(
+            server.service().clone(),
+            FAMILIES,
+            caller,
+            transport.ended(),
+        );
         Ok(server.run(serve(Guarded(handler), transport)).await)
     }
 }

@@ -11,7 +11,7 @@ use super::Server;
 use super::agent_text::without_flags;
 use super::args::Args;
 use super::elicitation::{self, ApprovalQuestion};
-use super::families::Family;
+use super::family::Family;
 use super::reply::{Reply, ToolResult};
 use super::tool::Tool;
 use super::tool_call::ToolCall;

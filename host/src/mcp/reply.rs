@@ -4,7 +4,6 @@ use rmcp::model::{CallToolResult, ContentBlock, CreateTaskResult};
 use serde_json::Value;
 
 use super::agent_text::without_flags;
-use super::families::ResultBounds;
 use super::fit::{fit, size};
 use crate::jobs::{JobsError, Micros};
 use crate::policy::Denial;
@@ -15,6 +14,23 @@ pub const OUTPUT_BYTES: usize = 64 << 10;
 
 /// The least that can be set: the notice of a cut fits, and some text with it.
 pub const LEAST_OUTPUT_BYTES: usize = 1 << 10;
+
+/// How a result that is too large is cut.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultBounds {
+    /// The top-level members of the structured content that a client cannot do without.
+    pub kept: &'static [&'static str],
+    /// The top-level members whose end is left out first.
+    pub cut_first: &'static [&'static str],
+}
+
+impl ResultBounds {
+    /// Bounds of results of which nothing but the state has to be kept.
+    pub const STATE: Self = Self {
+        kept: &["state"],
+        cut_first: &[],
+    };
+}
 
 /// The reply of a tool.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
+use super::family::Families;
 use super::notices::Notices;
 use super::{Service, completion, prompts, resources, tasks};
 use crate::policy::Caller;
@@ -20,18 +21,25 @@ use crate::policy::Caller;
 #[derive(Debug)]
 pub struct Server {
     pub(super) service: Service,
+    families: Families,
     pub(super) caller: Caller,
     pub(super) leaving: CancellationToken,
     notices: Notices,
 }
 
 impl Server {
-    /// Returns a connection to a service. `leaving` is cancelled when its client has closed its end.
+    /// Returns the handler of a connection to a service with these tools. `leaving` is cancelled when its client has closed its end.
     #[must_use]
-    pub fn new(service: Service, caller: Caller, leaving: CancellationToken) -> Self {
+    pub fn new(
+        service: Service,
+        families: Families,
+        caller: Caller,
+        leaving: CancellationToken,
+    ) -> Self {
         let notices = Notices::new(service.clone(), leaving.clone());
         Self {
             service,
+            families,
             caller,
             leaving,
             notices,
@@ -46,7 +54,7 @@ impl Server {
 
     fn serves_research(&self) -> bool {
         let policy = self.service.control().policy();
-        self.service.families().serve_research(&policy)
+        self.families.serve_research(&policy)
     }
 
     /// Returns whether the client of a request gets structured content.
@@ -76,11 +84,7 @@ impl ServerHandler for Server {
             .with_server_info(
                 Implementation::new("glovebox", env!("CARGO_PKG_VERSION")).with_title("Glovebox"),
             )
-            .with_instructions(
-                self.service
-                    .families()
-                    .instructions(&self.service.control().policy()),
-            )
+            .with_instructions(self.families.instructions(&self.service.control().policy()))
     }
 
     async fn list_tools(
@@ -90,7 +94,7 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let structured = self.structured(&context);
         let policy = self.service.control().policy();
-        let tools = self.service.families().tools();
+        let tools = self.families.tools();
         let listed = tools.filter(|(_, tool)| policy.lists(tool.name));
         let listed = listed.map(|(_, tool)| tool.listed(structured)).collect();
         Ok(ListToolsResult::with_all_items(listed))
@@ -98,7 +102,7 @@ impl ServerHandler for Server {
 
     fn get_tool(&self, name: &str) -> Option<Listed> {
         // The library reads the input schema only.
-        let (_, tool) = self.service.families().tool(name)?;
+        let (_, tool) = self.families.tool(name)?;
         Some(tool.listed(false))
     }
 
@@ -107,7 +111,7 @@ impl ServerHandler for Server {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some((family, tool)) = self.service.families().tool(&params.name) else {
+        let Some((family, tool)) = self.families.tool(&params.name) else {
             let names = self.service.control().policy().listed();
             let message = format!(
                 "there is no tool {}; there are {}",
@@ -154,6 +158,10 @@ impl ServerHandler for Server {
         params: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if !self.serves_research() {
+            let message = format!("there is no resource {}", params.uri);
+            return Err(ErrorData::resource_not_found(message, None));
+        }
         resources::read(&self.service, &params.uri)
             .await
             .map(ReadResourceResponse::from)
@@ -175,6 +183,10 @@ impl ServerHandler for Server {
         params: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        if !self.serves_research() {
+            let message = format!("there is no prompt {}", params.name);
+            return Err(ErrorData::invalid_params(message, None));
+        }
         prompts::get(&params).map(GetPromptResponse::from)
     }
 
@@ -221,7 +233,13 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
         let structured = self.structured(&context);
-        tasks::get(&self.service, &params.task_id, structured).await
+        tasks::get(
+            &self.service,
+            &params.task_id,
+            &self.families.research_bounds(),
+            structured,
+        )
+        .await
     }
 
     async fn update_task(

@@ -8,7 +8,6 @@ use tokio::sync::{OnceCell, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::families::Families;
 use super::structured::Structured;
 use crate::answers::{AnswersConfig, Question};
 use crate::jobs::clock;
@@ -87,7 +86,6 @@ impl fmt::Debug for Config {
 pub struct Service {
     jobs: Jobs,
     control: Arc<Control>,
-    families: Families,
     approvals: Arc<OnceCell<Approvals>>,
     config: Arc<Config>,
     new_jobs: broadcast::Sender<()>,
@@ -95,13 +93,12 @@ pub struct Service {
 }
 
 impl Service {
-    /// Returns a service of these tools, under this control.
+    /// Returns a service under this control.
     #[must_use]
-    pub fn new(jobs: Jobs, control: Arc<Control>, families: Families, config: Config) -> Self {
+    pub fn new(jobs: Jobs, control: Arc<Control>, config: Config) -> Self {
         Self {
             jobs,
             control,
-            families,
             approvals: Arc::default(),
             config: Arc::new(config),
             new_jobs: broadcast::channel(NOTICES).0,
@@ -119,12 +116,6 @@ impl Service {
     #[must_use]
     pub fn control(&self) -> &Control {
         &self.control
-    }
-
-    /// Returns the families of tools.
-    #[must_use]
-    pub const fn families(&self) -> Families {
-        self.families
     }
 
     /// Returns what seals approvals: with the secret of the store, so that any process of it can open them.

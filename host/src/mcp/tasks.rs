@@ -4,7 +4,7 @@ use rmcp::ErrorData;
 use rmcp::model::{DetailedTask, GetTaskResult, JsonObject, TaskPayload};
 
 use super::Service;
-use super::reply::{ToolResult, error_text};
+use super::reply::{ResultBounds, ToolResult, error_text};
 use super::task::task_of;
 use super::tools::research;
 use crate::jobs::{JobId, Jobs, JobsError, State};
@@ -16,6 +16,7 @@ use crate::jobs::{JobId, Jobs, JobsError, State};
 pub async fn get(
     service: &Service,
     id: &str,
+    bounds: &ResultBounds,
     structured: bool,
 ) -> Result<GetTaskResult, ErrorData> {
     let job = service.jobs().job(&known(id)?).await.map_err(unknown)?;
@@ -27,7 +28,7 @@ pub async fn get(
                 .await
                 .unwrap_or_else(ToolResult::from);
             TaskPayload::Completed {
-                result: to_json(service, result, structured),
+                result: to_json(service, result, bounds, structured),
             }
         }
     };
@@ -35,12 +36,13 @@ pub async fn get(
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
-fn to_json(service: &Service, result: ToolResult, structured: bool) -> JsonObject {
-    let result = result.result(
-        service.config().output_bytes,
-        &service.families().research_bounds(),
-        structured,
-    );
+fn to_json(
+    service: &Service,
+    result: ToolResult,
+    bounds: &ResultBounds,
+    structured: bool,
+) -> JsonObject {
+    let result = result.result(service.config().output_bytes, bounds, structured);
     match serde_json::to_value(result) {
         Ok(serde_json::Value::Object(result)) => result,
         _ => JsonObject::new(),

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::jobs::State;
 use crate::jobs::ledger::limiter;
-use crate::mcp::{Guarded, Server, Service};
+use crate::mcp::{FAMILIES, Guarded, Server, Service};
 use crate::transport::http::{Channel, Endpoint, Start, run};
 
 /// The tools of this program.
@@ -25,7 +25,7 @@ impl Tools {
     /// The tools of a service.
     #[must_use]
     pub fn new(service: Service) -> Self {
-        let tools = service.families().tools();
+        let tools = FAMILIES.tools();
         let schemas = tools
             .map(|(_, tool)| (tool.name, tool.listed(false).input_schema))
             .collect();
@@ -42,7 +42,7 @@ impl Endpoint for Tools {
         stop: CancellationToken,
     ) -> BoxFuture<'static, ()> {
         let caller = channel.caller().clone();
-        let server = Guarded(Server::new(self.service.clone(), caller, leaving));
+        let server = Guarded(Server::new(self.service.clone(), FAMILIES, caller, leaving));
         run(server, channel, start, stop).boxed()
     }
 

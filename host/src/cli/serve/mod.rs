@@ -19,7 +19,7 @@ use super::server::{Server, ServerArgs, ServerKind};
 use super::{signals, stdio::serve as serve_stdio};
 use crate::exit::Exit;
 use crate::jobs::clock::{Clock as _, WallClock};
-use crate::mcp::{self, Guarded, Runs, Service};
+use crate::mcp::{self, FAMILIES, Guarded, Runs, Service};
 use crate::policy::{Caller, Reach, SERVE_PLACES};
 use crate::settings::Settings;
 use crate::transport::http::gate::{Mode, Origin};
@@ -160,7 +160,12 @@ impl Serve {
         if self.stdio {
             let transport = stdio::Stdio::new()?;
             let caller = Caller::stdio();
-            let handler = Guarded(mcp::Server::new(service.clone(), caller, transport.ended()));
+            let handler = Guarded(mcp::Server::new(
+                service.clone(),
+                FAMILIES,
+                caller,
+                transport.ended(),
+            ));
             tokio::spawn(serve_stdio(handler, transport));
         }
         let watched = Watched { port, address };

@@ -1,10 +1,11 @@
 //! The tools of the answers family: cited answers and research jobs.
 
 use super::super::args::{Kind, Param, Presence};
+use super::super::family::Family;
 use super::super::planned_call;
+use super::super::reply::ResultBounds;
 use super::super::tool::{Hints, Spending, Tool};
 use super::super::tools::{answers, jobs, research};
-use super::{Family, ResultBounds};
 use crate::answers::cost::{answer_price, query_price, research_price};
 use crate::answers::question::{ITERATIONS, QUERIES, RESULTS_PER_QUERY, SECONDS, TOKENS_PER_QUERY};
 use crate::policy::{Safety, ToolFlags};

@@ -1,9 +1,10 @@
 //! Tools that every selection has.
 
 use super::super::args::Param;
+use super::super::family::Family;
+use super::super::reply::ResultBounds;
 use super::super::tool::{Hints, Tool};
 use super::super::tools::status;
-use super::{Family, ResultBounds};
 use crate::policy::{Safety, ToolFlags};
 
 const NO_PARAMETERS: &[Param] = &[];

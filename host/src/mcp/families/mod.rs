@@ -1,98 +1,13 @@
-//! The families of tools. Each is a table of tools, with instructions for the model and bounds of its results.
+//! The families of this program.
 
 mod answers;
 mod common;
 mod traffic;
 
-use super::tool::Tool;
-use crate::policy::{Policy, ToolFacts};
-
-/// How a result that is too large is cut.
-#[derive(Clone, Copy, Debug)]
-pub struct ResultBounds {
-    /// The top-level members of the structured content that a client cannot do without.
-    pub kept: &'static [&'static str],
-    /// The top-level members whose end is left out first.
-    pub cut_first: &'static [&'static str],
-}
-
-/// A family of tools.
-#[derive(Clone, Copy, Debug)]
-pub struct Family {
-    /// Its name.
-    pub name: &'static str,
-    /// What a model should know before it calls a tool of the family.
-    pub instructions: &'static str,
-    /// Its tools, in the order in which they are listed.
-    pub tools: &'static [Tool],
-    /// How its results are cut.
-    pub bounds: ResultBounds,
-    /// Whether the resources and prompts of research jobs belong to it.
-    pub has_research: bool,
-}
+use super::family::Families;
 
 /// The families of this program, in the order in which they are listed.
-pub const FAMILIES: &[Family] = &[answers::FAMILY, common::FAMILY, traffic::FAMILY];
-
-/// The families that a server serves.
-#[derive(Clone, Copy, Debug)]
-pub struct Families(pub &'static [Family]);
-
-impl Default for Families {
-    fn default() -> Self {
-        Self(FAMILIES)
-    }
-}
-
-impl Families {
-    /// Returns every tool, with its family.
-    pub fn tools(self) -> impl Iterator<Item = (&'static Family, &'static Tool)> {
-        let families = self.0.iter();
-        families.flat_map(|family| family.tools.iter().map(move |tool| (family, tool)))
-    }
-
-    /// Returns the tool of that name, with its family.
-    #[must_use]
-    pub fn tool(self, name: &str) -> Option<(&'static Family, &'static Tool)> {
-        self.tools().find(|(_, tool)| tool.name == name)
-    }
-
-    /// Returns the tools as the policy sees them.
-    #[must_use]
-    pub fn facts(self) -> Vec<ToolFacts> {
-        self.tools().map(|(_, tool)| tool.facts()).collect()
-    }
-
-    /// Returns the instructions of the families of which a tool is listed.
-    #[must_use]
-    pub fn instructions(self, policy: &Policy) -> String {
-        let listed = self.0.iter().filter(|family| lists(policy, family));
-        let texts = listed.map(|family| family.instructions);
-        texts
-            .filter(|text| !text.is_empty())
-            .collect::<Vec<_>>()
-            .join("\n\n")
-    }
-
-    /// Returns whether research jobs, and so their resources and prompts, are served.
-    #[must_use]
-    pub fn serve_research(self, policy: &Policy) -> bool {
-        self.0
-            .iter()
-            .any(|family| family.has_research && lists(policy, family))
-    }
-
-    /// Returns how results about research jobs are cut.
-    #[must_use]
-    pub fn research_bounds(self) -> ResultBounds {
-        let family = self.0.iter().find(|family| family.has_research);
-        family.map_or(answers::FAMILY.bounds, |family| family.bounds)
-    }
-}
-
-fn lists(policy: &Policy, family: &Family) -> bool {
-    family.tools.iter().any(|tool| policy.lists(tool.name))
-}
+pub const FAMILIES: Families = Families(&[answers::FAMILY, common::FAMILY, traffic::FAMILY]);
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -101,7 +16,7 @@ mod tests {
 
     #[test]
     fn the_list_of_the_answers_family_stays_small() {
-        let tools = Families::default().tools();
+        let tools = FAMILIES.tools();
         let selected = tools.filter(|(_, tool)| tool.groups.contains(&"answers"));
         let listed: Vec<_> = selected.map(|(_, tool)| tool.listed(true)).collect();
         let bytes = serde_json::to_vec(&listed).unwrap().len();
@@ -110,10 +25,7 @@ mod tests {
 
     #[test]
     fn names_differ_and_are_short() {
-        let names: Vec<_> = Families::default()
-            .tools()
-            .map(|(_, tool)| tool.name)
-            .collect();
+        let names: Vec<_> = FAMILIES.tools().map(|(_, tool)| tool.name).collect();
         for (index, name) in names.iter().enumerate() {
             assert!(name.len() <= 32);
             assert_eq!(names.iter().position(|other| other == name), Some(index));
@@ -122,7 +34,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_spends_says_how_much_and_no_other_does() {
-        for (_, tool) in Families::default().tools() {
+        for (_, tool) in FAMILIES.tools() {
             assert_eq!(tool.flags.spends, tool.spending.is_some(), "{}", tool.name);
             if let Some(spending) = tool.spending {
                 let has = tool

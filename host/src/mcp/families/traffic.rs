@@ -1,9 +1,10 @@
 //! The tools of the traffic family that need no captured traffic.
 
 use super::super::args::{Kind, Param, Presence};
+use super::super::family::Family;
+use super::super::reply::ResultBounds;
 use super::super::tool::{Hints, Tool};
 use super::super::tools::audit;
-use super::{Family, ResultBounds};
 use crate::policy::{Safety, ToolFlags};
 
 /// The most events that one call gives.

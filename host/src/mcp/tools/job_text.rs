@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::answers::cost_line::marked_as_simulated;
+
 use super::super::agent_text::without_flags;
 use super::super::reply::ToolResult;
 use super::super::structured_part::Part;
@@ -53,7 +55,11 @@ pub fn ended(job: &Job, outcome: Option<&Rendered>, warnings: &[String]) -> Tool
         text.push_str("\n\n");
     }
     if let Some(outcome) = outcome.filter(|_| answered || job.state == State::Done) {
-        text.push_str(&outcome.markdown);
+        if job.simulated {
+            text.push_str(&marked_as_simulated(&outcome.markdown));
+        } else {
+            text.push_str(&outcome.markdown);
+        }
         text.push_str("\n\n");
     }
     let notes = job.note.iter().chain(warnings);

@@ -167,6 +167,14 @@ struct Part {
     lines: u64,
 }
 
+/// The files of a log, opened at one moment.
+struct OpenLog {
+    /// The files with lines, oldest first.
+    parts: Vec<Part>,
+    /// What `head.json` says.
+    head: Option<Head>,
+}
+
 /// Checks a log. `Ok(Ok(_))` is one without a fault; a log that does not exist has no events.
 ///
 /// # Errors
@@ -176,7 +184,7 @@ pub fn verify(
     key: Option<&ChainKey>,
     expected: Option<Expected>,
 ) -> Result<Result<Verified, Fault>, AuditError> {
-    let Some((parts, head)) = open(dir)? else {
+    let Some(OpenLog { parts, head }) = open(dir)? else {
         return Ok(missing(dir, expected));
     };
     let head_seq = head.as_ref().map_or(0, |head| head.seq);
@@ -208,7 +216,7 @@ fn missing(dir: &AuditDir, expected: Option<Expected>) -> Result<Verified, Fault
 }
 
 /// Opens all files at one moment, under the lock, so that writers are held up for that moment alone.
-fn open(dir: &AuditDir) -> Result<Option<(Vec<Part>, Option<Head>)>, AuditError> {
+fn open(dir: &AuditDir) -> Result<Option<OpenLog>, AuditError> {
     if !dir.lock().exists() && !dir.current().exists() {
         return Ok(None);
     }
@@ -236,7 +244,7 @@ fn open(dir: &AuditDir) -> Result<Option<(Vec<Part>, Option<Head>)>, AuditError>
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(AuditError::file(&dir.head(), error)),
     };
-    Ok(Some((parts, head)))
+    Ok(Some(OpenLog { parts, head }))
 }
 
 struct Check<'a> {
@@ -329,10 +337,13 @@ impl<'a> Check<'a> {
         next: Option<&Line>,
         head: Option<&Head>,
     ) -> Option<Fault> {
+        // A line that was left unfinished and closed by the next writer is no event, even if only its end is missing.
+        if closes(next, this) {
+            return None;
+        }
         let Some(link) = &this.link else {
-            // A line that was left unfinished, and closed by the next writer.
-            let may_be = closes(next, this) || (next.is_none() && !this.ended);
-            return (!may_be).then(|| self.fault(this, Finding::Changed));
+            let is_unfinished = next.is_none() && !this.ended;
+            return (!is_unfinished).then(|| self.fault(this, Finding::Changed));
         };
         let Some((last_seq, last_hash)) = self.last else {
             // The oldest line that is kept. Its hash of the line before it can be checked for a whole chain alone.
@@ -349,8 +360,7 @@ impl<'a> Check<'a> {
             return None;
         };
         let closes_one = link.event == "recovered";
-        let closed =
-            before.is_some_and(|before| before.link.is_none() && closes(Some(this), before));
+        let closed = before.is_some_and(|before| closes(Some(this), before));
         if closes_one != closed {
             return Some(self.fault(this, Finding::Changed));
         }

@@ -16,7 +16,6 @@ pub mod limits;
 pub mod listener;
 mod log;
 mod metrics;
-pub mod proof;
 mod reply;
 mod rotation;
 mod route;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::endpoint::Endpoint;
+use super::gate::proof::ProofAddress;
 use super::gate::{Host, Mode, Origin, Principal, Rules, SHUTDOWN, Scheme};
 use super::limits::Limits;
 use super::metrics::Metrics;
-use super::proof::ProofAddress;
 use super::rotation::Rotation;
 use super::sessions::Sessions;
 use super::sse::registry::Pairs;

@@ -10,15 +10,17 @@ mod authority;
 mod denial;
 mod facts;
 mod origin;
+pub mod proof;
 
 use http::{HeaderValue, Method};
 
 pub use authority::{Authority, AuthorityError, Host};
 pub use denial::{Denial, Reason};
 pub use facts::Facts;
+use proof::{PROOF, ProofAddress, is_proof};
+
 pub use origin::{Origin, OriginError, Scheme};
 
-use super::proof::{PROOF, ProofAddress, is_proof};
 use super::token::{Digest, Token};
 use crate::jobs::clock::Millis;
 use crate::policy::Caller;

@@ -13,9 +13,9 @@ use thiserror::Error;
 use tokio::net::lookup_host;
 
 use super::admin::MARKER;
+use super::gate::proof::{PROOF, ProofAddress, proof};
 use super::gate::{HEALTH, Host, SHUTDOWN};
 use super::listener::ListenAddress;
-use super::proof::{PROOF, ProofAddress, proof};
 use super::tls::{Tls, TlsError};
 use super::token::{TokenError, TokenFile};
 use crate::jobs::clock::Clock;

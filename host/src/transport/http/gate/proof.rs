@@ -5,9 +5,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
-use super::gate::Host;
-use super::token::Token;
+use super::authority::Host;
 use crate::jobs::clock::Millis;
+use crate::transport::http::token::Token;
 
 /// The header that carries the proof.
 pub const PROOF: &str = "x-mcp-takeover-proof";
