@@ -3,7 +3,7 @@
 use crate::support::World;
 
 /// The pages: the words before `--help`.
-const PAGES: [&str; 27] = [
+const PAGES: [&str; 29] = [
     "",
     "ask",
     "research",
@@ -22,6 +22,8 @@ const PAGES: [&str; 27] = [
     "token",
     "token show",
     "token new",
+    "traffic",
+    "traffic inspect",
     "replay",
     "web",
     "run",

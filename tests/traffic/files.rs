@@ -90,18 +90,18 @@ fn a_file_that_is_no_traffic_says_what_to_do() {
 }
 
 #[test]
-fn a_file_that_cannot_be_opened_is_bad_usage() {
+fn a_file_that_cannot_be_read_and_wrong_usage_are_named() {
     let world = World::new();
-    for (arguments, says) in [
-        (vec!["missing.har"], "missing.har cannot be read"),
-        (vec!["."], ". is a folder"),
-        (vec![], "<FILE>"),
-        (vec!["a.har", "--redaction", "some"], "balanced"),
-        (vec!["a.har", "--exchange", "first"], "--exchange"),
+    for (arguments, code, says) in [
+        (vec!["missing.har"], 1, "missing.har cannot be read"),
+        (vec!["."], 1, ". is a folder"),
+        (vec![], 2, "<FILE>"),
+        (vec!["a.har", "--redaction", "some"], 2, "balanced"),
+        (vec!["a.har", "--exchange", "first"], 2, "--exchange"),
     ] {
         let all = [vec!["traffic", "inspect"], arguments].concat();
         let ran = world.run(&all);
-        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert_eq!(ran.code, Some(code), "{ran:?}");
         assert!(ran.err.contains(says) && ran.out.is_empty(), "{ran:?}");
     }
 }

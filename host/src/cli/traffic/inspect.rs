@@ -23,17 +23,22 @@ use crate::traffic::{
 /// Bytes of the key of the placeholders: as many as the hash under it has.
 const KEY_BYTES: usize = 32;
 
-/// Shows the exchanges, findings and secrets of a HAR or Burp "Save items" XML file.
+/// Show the exchanges, findings and secrets of a HAR or Burp XML file
 ///
-/// Reads the file in the sandbox, in bounded memory whatever its size. Prints a line for each exchange, then what the passive
+/// The file is read in the sandbox, in bounded memory whatever its size. Prints a line for each exchange, then what the passive
 /// checks found, what was redacted, and the report of the import. A secret is shown as a placeholder; equal values have equal
 /// placeholders within one run.
 ///
-/// Exit status 6 where the file ends before its proper end, 1 where it is no traffic file, is damaged, or a limit was
-/// reached, 2 where it cannot be opened. Skipped items do not change the exit status; the report counts them.
+/// The exit status is 6 where the file ends before its proper end, and 1 where it cannot be read, is no traffic file, is
+/// damaged, or reached a limit of the sandbox. Skipped items do not change it; the report counts them.
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  glovebox traffic inspect capture.har
+  glovebox traffic inspect capture.har --exchange 12
+  zcat items.xml.gz | glovebox traffic inspect - --redaction strict --json")]
 pub struct Inspect {
-    /// The file; - reads standard input
+    /// Read this file; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Print JSON
@@ -81,7 +86,7 @@ impl Inspect {
             Ok(source) => source,
             Err(error) => {
                 output::message(&format_args!("glovebox: {error:#}"));
-                return Ok(Exit::Usage);
+                return Ok(Exit::Failed);
             }
         };
         let config = TrafficConfig {

@@ -76,12 +76,14 @@ impl Output for JsonOutput {
             ..ViewOptions::default()
         };
         let shown = traffic.view(&inspected.exchange, options)?;
-        let mut exchange = exchange_of(inspected);
         let findings: Vec<Value> = inspected.findings.iter().map(finding_of).collect();
         let messages = inspected.exchange.web_socket.iter().map(message_of);
-        set(&mut exchange, "findings", findings.into());
-        set(&mut exchange, "websocket", messages.collect::<Vec<_>>().into());
-        set(&mut exchange, "messages", serde_json::from_str(&shown.text).unwrap_or(Value::Null));
+        let more = json!({
+            "findings": findings,
+            "websocket": messages.collect::<Vec<_>>(),
+            "messages": serde_json::from_str::<Value>(&shown.text).ok(),
+        });
+        let exchange = joined(exchange_of(inspected), more);
         let head = self.head(None);
         Ok(vec![format!("{head},\"exchange\":{exchange}}}")])
     }
@@ -190,10 +192,16 @@ fn replacement_of(replacement: &Replacement) -> Value {
 }
 
 fn found_of(found: &Found) -> Value {
-    let mut finding = finding_of(&found.finding);
-    set(&mut finding, "exchange", found.exchange.into());
-    set(&mut finding, "count", found.count.into());
-    finding
+    let more = json!({ "exchange": found.exchange, "count": found.count });
+    joined(finding_of(&found.finding), more)
+}
+
+/// Returns an object with the members of both.
+fn joined(mut first: Value, second: Value) -> Value {
+    if let (Value::Object(members), Value::Object(more)) = (&mut first, second) {
+        members.extend(more);
+    }
+    first
 }
 
 fn finding_of(finding: &Finding) -> Value {
@@ -237,11 +245,4 @@ fn tally_of(tally: &Tally) -> Value {
         "first_index": tally.first_index,
         "detail": tally.detail,
     })
-}
-
-/// Sets a member of an object.
-fn set(object: &mut Value, name: &str, value: Value) {
-    if let Some(members) = object.as_object_mut() {
-        members.insert(name.to_owned(), value);
-    }
 }

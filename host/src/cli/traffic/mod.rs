@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use crate::exit::Exit;
 
-/// Work with captured HTTP traffic.
+/// Work with captured HTTP traffic
 #[derive(Args, Debug)]
 pub struct Traffic {
     #[command(subcommand)]
