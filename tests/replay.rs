@@ -70,7 +70,7 @@ fn the_exit_status_tells_how_it_ended() {
         ("no-answer.sse", 6, "No answer came"),
         ("length.sse", 6, "token limit"),
         ("error-midstream.sse", 5, "error"),
-        ("html-200.sse", 5, "error"),
+        ("html-200.sse", 1, ""),
     ] {
         let output = replay(name, &[]);
         assert_eq!(
@@ -134,7 +134,7 @@ fn a_stream_can_come_from_standard_input() {
 #[test]
 fn what_cannot_be_used_is_told_in_one_sentence() {
     let missing = run(&["replay", "missing.sse"]);
-    assert_eq!(missing.status.code(), Some(2));
+    assert_eq!(missing.status.code(), Some(1));
     assert!(stderr(&missing).contains("missing.sse cannot be read"));
     assert_eq!(stderr(&missing).lines().count(), 1, "{}", stderr(&missing));
 

@@ -181,8 +181,8 @@ fn it_has_no_other_environment_and_reports_a_missing_key() {
     let mut command = world.command(&["run", &ask(), "x"]);
     command.env("GLOVEBOX_UPSTREAM", "http://127.0.0.1:1");
     let ran = Ran::of(command.output().unwrap());
-    assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("no key"), "{ran:?}");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.err.contains("no API key is set"), "{ran:?}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn a_closed_stream_changes_no_exit_status() {
         (&["jobs", "status", "nonsense"], 1),
         (&["spend"], 0),
         (&["component"], 0),
-        (&["replay", "missing.sse"], 2),
+        (&["replay", "missing.sse"], 1),
         (&["ask", "--no-such-flag"], 2),
         (&["--pace", "fast", "spend"], 2),
         (&["--help"], 0),

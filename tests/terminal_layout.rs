@@ -171,7 +171,9 @@ fn an_answer_that_is_shown_as_it_comes_ends_as_the_whole_one_looks() {
         };
         assert_eq!(terminal.end(), Some(0), "{:?}", terminal.written());
         let streamed = terminal.screen();
-        let command = world.command(&["jobs", "result", "latest"]);
+        let jobs = world.run(&["jobs", "list", "--all", "--json"]).json();
+        let id = jobs[0]["research_id"].as_str().unwrap();
+        let command = world.command(&["jobs", "result", id]);
         let mut terminal = Terminal::start(&command, columns).unwrap();
         assert_eq!(terminal.end(), Some(0), "{:?}", terminal.written());
         assert_eq!(streamed, terminal.screen(), "{columns}");

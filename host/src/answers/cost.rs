@@ -22,7 +22,7 @@ macro_rules! query_price {
 /// What a whole research costs, for people: as measured.
 macro_rules! research_price {
     () => {
-        "about $0.07 a query, usually under $1, planned at most $1.60 by default"
+        "about $0.07 a query, usually under $1"
     };
 }
 pub(crate) use {answer_price, query_price, research_price};

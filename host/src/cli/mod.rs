@@ -26,6 +26,7 @@ mod run_admission;
 mod runtime;
 mod serve;
 mod server;
+mod server_kind;
 mod signals;
 mod simulate;
 mod spend;

@@ -9,7 +9,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::output;
-use super::server::ServerKind;
+use super::server_kind::ServerKind;
 use crate::jobs::clock::{Clock, WallClock};
 use crate::mcp::FAMILIES;
 use crate::policy::audit::{AuditConfig, AuditDir, AuditLog, OnFailure, ROTATE_BYTES, Recorder};

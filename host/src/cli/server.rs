@@ -7,13 +7,12 @@ use clap::{Args, ValueEnum};
 use tokio_util::sync::DropGuard;
 
 use super::jobs_setup::{self, CommandJobs};
+use super::server_kind::ServerKind;
 use super::{operator, output, signals};
 use crate::exit::Exit;
-use crate::mcp::{Config, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Runs, Service, Structured};
-use crate::policy::Reach;
+use crate::mcp::{Config, KeyState, LEAST_OUTPUT_BYTES, OUTPUT_BYTES, Service, Structured};
 use crate::policy::audit::{Event, Kind};
 use crate::settings::{PolicyFlags, PolicySettings, Settings};
-use crate::transport::http::token::TokenFile;
 
 /// What calls get that were cancelled because the clients left: time to drop the upstream and to settle.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -78,23 +77,6 @@ pub fn output_bytes(text: &str) -> Result<usize, String> {
         return Err(format!("at least {LEAST_OUTPUT_BYTES}"));
     }
     Ok(bytes)
-}
-
-/// What tells one kind of server from another.
-#[derive(Debug)]
-pub struct ServerKind {
-    /// Where researches run.
-    pub runs: Runs,
-    /// How clients reach the server, in words.
-    pub address: String,
-    /// How many foreground calls run at once where nothing else is set.
-    pub places: usize,
-    /// Whether there is an audit log where nothing else is set.
-    pub is_audited: bool,
-    /// Who can reach the server.
-    pub reach: Reach,
-    /// The file of the bearer token, where the server has one.
-    pub token: Option<TokenFile>,
 }
 
 /// The service behind the transports of one process, and what must live as long as it is used.

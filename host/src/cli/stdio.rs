@@ -7,7 +7,8 @@ use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 
 use super::output;
-use super::server::{Server, ServerArgs, ServerKind};
+use super::server::{Server, ServerArgs};
+use super::server_kind::ServerKind;
 use crate::exit::Exit;
 use crate::mcp::{self, FAMILIES, Guarded, Runs};
 use crate::policy::{Caller, DEFAULT_PLACES, Reach};

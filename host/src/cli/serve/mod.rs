@@ -15,7 +15,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::output;
-use super::server::{Server, ServerArgs, ServerKind};
+use super::server::{Server, ServerArgs};
+use super::server_kind::ServerKind;
 use super::{signals, stdio::serve as serve_stdio};
 use crate::exit::Exit;
 use crate::jobs::clock::{Clock as _, WallClock};
@@ -153,10 +154,10 @@ impl Serve {
         };
         let service = server.service();
         let http = self.http(token, tls.clone(), address, service).await;
-        server.tell_advice();
         // Before the address is told, so that whoever knows it can stop the server.
         stop_at_signal(http.stopping());
         self.announce(address, tls.as_deref())?;
+        server.tell_advice();
         if self.stdio {
             let transport = stdio::Stdio::new()?;
             let caller = Caller::stdio();
