@@ -139,7 +139,7 @@ mod tests {
         );
         assert_eq!(
             at(Some(30)),
-            ["ID   AGE     QUESTION", "abc  12m03s  a question of som…"]
+            ["ID   AGE     QUESTION", "abc  12m03s  a question of so…"]
         );
         assert_eq!(at(Some(24)), ["ID   QUESTION", "abc  a question of some…"]);
         assert_eq!(at(Some(10)), ["ID", "abc"]);

@@ -118,7 +118,10 @@ fn number_key(raw: &str, number: &serde_json::Number) -> String {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match number.as_f64() {
         _ if number.is_i64() || number.is_u64() => format!("n{number}"),
-        Some(value) if value.fract() == 0.0 && value.abs() < EXACT => format!("n{value:.0}"),
+        // A zero is added so that -0 is 0.
+        Some(value) if value.fract() == 0.0 && value.abs() < EXACT => {
+            format!("n{:.0}", value + 0.0)
+        }
         _ => format!("n{raw}"),
     }
 }
