@@ -1,7 +1,7 @@
 //! JSON as Python writes it: `NaN` and `Infinity` occur (read as null), strings may hold raw control characters, and a
 //! surrogate without its other half becomes U+FFFD.
 //!
-//! [`scanner`] finds the end of a value byte by byte, [`cursor`] walks over a value without building it, [`value`] builds
+//! [`scanner`] finds the end of a value byte by byte, [`cursor`] walks over a value without building it, `value` builds
 //! it, and [`text`] reads the inside of strings. All accept the same language.
 
 pub mod cursor;
