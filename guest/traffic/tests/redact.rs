@@ -453,7 +453,11 @@ fn what_a_decoder_lost_is_said_of_the_redacted_exchange() {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder.write_all(&vec![b'a'; 4 << 20]).unwrap();
     let bomb = encoder.finish().unwrap();
-    let mut exchange = exchange("https://a.example/", "GET / HTTP/1.1\r\n\r\n", "");
+    let mut exchange = exchange(
+        "https://a.example/",
+        "GET / HTTP/1.1\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\n",
+    );
     let mut bytes = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n".to_vec();
     bytes.extend(bomb);
     exchange.response.as_mut().unwrap().bytes = bytes;
