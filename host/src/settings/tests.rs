@@ -211,7 +211,7 @@ fn lengths_of_time_both_ways() {
         parse_duration("1.5s").map(duration_text).unwrap(),
         "1s 500ms"
     );
-    for bad in ["", "h", "1w", "-1s", "1e400s", "NaN", "é"] {
+    for bad in ["", "h", "1x", "-1s", "1e400s", "NaN", "é"] {
         assert!(parse_duration(bad).is_err(), "{bad}");
     }
 }
